@@ -1,0 +1,217 @@
+"""Workload controllers that select pods, budgets, priority classes, storage, and the DRA kinds' envelope."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kwhatif.api.core import NodeSelector, ResourceList
+from kwhatif.api.meta import Base, Int32, LabelSelector, Resource
+from kwhatif.api.quantity import Quantity
+
+__all__ = [
+    "CSIDriver",
+    "CSINode",
+    "CSIStorageCapacity",
+    "DeviceClass",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "PodDisruptionBudget",
+    "PriorityClass",
+    "ReplicaSet",
+    "ResourceClaim",
+    "ResourceClaimTemplate",
+    "ResourceSlice",
+    "StatefulSet",
+    "StorageClass",
+    "VolumeAttachment",
+]
+
+
+# --- apps/v1, policy/v1, scheduling.k8s.io/v1
+
+
+class _SelectingSpec(Base):
+    replicas: Int32 | None = None
+    selector: LabelSelector | None = None
+
+
+class ReplicaSet(Resource):
+    spec: _SelectingSpec = msgspec.field(default_factory=_SelectingSpec)
+
+
+class StatefulSet(Resource):
+    spec: _SelectingSpec = msgspec.field(default_factory=_SelectingSpec)
+
+
+class PodDisruptionBudgetSpec(Base):
+    selector: LabelSelector | None = None
+
+
+class PodDisruptionBudgetStatus(Base):
+    disruptions_allowed: Int32 | None = None
+    disrupted_pods: dict[str, str | None] | None = None
+
+
+class PodDisruptionBudget(Resource):
+    spec: PodDisruptionBudgetSpec = msgspec.field(default_factory=PodDisruptionBudgetSpec)
+    status: PodDisruptionBudgetStatus = msgspec.field(default_factory=PodDisruptionBudgetStatus)
+
+
+class PriorityClass(Resource):
+    value: Int32 = 0
+    global_default: bool | None = None
+    preemption_policy: str | None = None
+
+
+# --- storage
+
+
+class ObjectReference(Base):
+    kind: str | None = None
+    name: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+
+
+class VolumeNodeAffinity(Base):
+    required: NodeSelector | None = None
+
+
+class CSIPersistentVolumeSource(Base):
+    driver: str = ""
+    volume_handle: str | None = None
+
+
+class PersistentVolumeSpec(Base):
+    capacity: ResourceList | None = None
+    access_modes: list[str] | None = None
+    storage_class_name: str | None = None
+    volume_mode: str | None = None
+    claim_ref: ObjectReference | None = None
+    node_affinity: VolumeNodeAffinity | None = None
+    csi: CSIPersistentVolumeSource | None = None
+    volume_attributes_class_name: str | None = None
+
+
+class VolumePhase(Base):
+    phase: str | None = None
+
+
+class PersistentVolume(Resource):
+    spec: PersistentVolumeSpec = msgspec.field(default_factory=PersistentVolumeSpec)
+    status: VolumePhase = msgspec.field(default_factory=VolumePhase)
+
+
+class ClaimResources(Base):
+    requests: ResourceList | None = None
+
+
+class PersistentVolumeClaimSpec(Base):
+    access_modes: list[str] | None = None
+    selector: LabelSelector | None = None
+    resources: ClaimResources | None = None
+    volume_name: str | None = None
+    storage_class_name: str | None = None
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+
+
+class PersistentVolumeClaim(Resource):
+    spec: PersistentVolumeClaimSpec = msgspec.field(default_factory=PersistentVolumeClaimSpec)
+    status: VolumePhase = msgspec.field(default_factory=VolumePhase)
+
+
+class TopologySelectorRequirement(Base):
+    key: str = ""
+    values: list[str] | None = None
+
+
+class TopologySelectorTerm(Base):
+    match_label_expressions: list[TopologySelectorRequirement] | None = None
+
+
+class StorageClass(Resource):
+    provisioner: str | None = None
+    volume_binding_mode: str | None = None
+    allowed_topologies: list[TopologySelectorTerm] | None = None
+
+
+class VolumeNodeResources(Base):
+    count: Int32 | None = None
+
+
+class CSINodeDriver(Base):
+    name: str = ""
+    node_id: str | None = msgspec.field(default=None, name="nodeID")
+    topology_keys: list[str] | None = None
+    allocatable: VolumeNodeResources | None = None
+
+
+class CSINodeSpec(Base):
+    drivers: list[CSINodeDriver] | None = None
+
+
+class CSINode(Resource):
+    spec: CSINodeSpec = msgspec.field(default_factory=CSINodeSpec)
+
+
+class CSIDriverSpec(Base):
+    storage_capacity: bool | None = None
+    attach_required: bool | None = None
+
+
+class CSIDriver(Resource):
+    spec: CSIDriverSpec = msgspec.field(default_factory=CSIDriverSpec)
+
+
+class CSIStorageCapacity(Resource):
+    node_topology: LabelSelector | None = None
+    storage_class_name: str = ""
+    capacity: Quantity | None = None
+    maximum_volume_size: Quantity | None = None
+
+
+class VolumeAttachmentSource(Base):
+    persistent_volume_name: str | None = None
+
+
+class VolumeAttachmentSpec(Base):
+    attacher: str = ""
+    node_name: str = ""
+    source: VolumeAttachmentSource = msgspec.field(default_factory=VolumeAttachmentSource)
+
+
+class VolumeAttachment(Resource):
+    spec: VolumeAttachmentSpec = msgspec.field(default_factory=VolumeAttachmentSpec)
+
+
+# --- resource.k8s.io: kept whole, not interpreted
+
+
+class _Envelope(Resource):
+    spec: Any = None
+    status: Any = None
+
+
+class ResourceClaim(_Envelope):
+    pass
+
+
+class ResourceClaimTemplate(_Envelope):
+    pass
+
+
+class ResourceSlice(_Envelope):
+    pass
+
+
+class DeviceClassSpec(Base):
+    extended_resource_name: str | None = None
+    selectors: Any = None
+    config: Any = None
+
+
+class DeviceClass(Resource):
+    spec: DeviceClassSpec = msgspec.field(default_factory=DeviceClassSpec)

@@ -1,0 +1,241 @@
+"""Quantities: exact numbers with a suffix, such as ``500m``, ``1Gi`` or ``2e3``.
+
+Upstream: apimachinery/pkg/api/resource (quantity.go, amount.go, math.go, scale_int.go).
+
+A quantity is ``mantissa * 10**exponent``, kept *narrow* or *wide* as upstream does. The number is the
+same; they differ in what becomes of it outside the range of an int64: narrow yields 0, wide the low 64
+bits. So ``100E`` is worth 0 to a scheduler, and ``100000000000000000000`` is worth 7766279631452241920.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from kwhatif.api import quantity_text as text_form
+from kwhatif.api.quantity_text import (
+    BINARY,
+    BINARY_SUFFIX,
+    DECIMAL,
+    DECIMAL_SUFFIX,
+    SCIENTIFIC,
+    QuantityError,
+    fits,
+)
+
+__all__ = ["Quantity", "QuantityError"]
+
+
+class Quantity:
+    """An exact amount of a resource. Immutable, hashable, ordered by amount; equal texts share one object.
+
+    ``500m == 0.5`` and both hash alike, though they print differently.
+    """
+
+    __slots__ = ("_exponent", "_form", "_mantissa", "_text", "_wide")
+
+    _mantissa: int
+    _exponent: int
+    _wide: bool
+    _form: str
+    _text: str | None
+
+    def __init__(self, mantissa: int, exponent: int, wide: bool, form: str, text: str | None = None) -> None:
+        """For this module alone: others use ``parse``, ``from_json``, ``from_units`` and ``from_milli``."""
+        put = object.__setattr__
+        put(self, "_mantissa", mantissa)
+        put(self, "_exponent", exponent)
+        put(self, "_wide", wide)
+        put(self, "_form", form)
+        put(self, "_text", text)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Quantity cannot be changed")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("a Quantity cannot be changed")
+
+    def __reduce__(self) -> tuple[type[Quantity], tuple[int, int, bool, str, str | None]]:
+        return Quantity, (self._mantissa, self._exponent, self._wide, self._form, self._text)
+
+    # --- where they come from
+
+    @classmethod
+    def parse(cls, text: str) -> Quantity:
+        """Read a text as upstream's ParseQuantity does. Raises QuantityError.
+
+        What is finer than a billionth is rounded away from zero. Unlike upstream, a text of more than 1000
+        characters or an exponent above 1000 is refused.
+        """
+        return _parse(text)
+
+    @classmethod
+    def from_json(cls, value: object) -> Quantity:
+        """Read a JSON value as upstream's UnmarshalJSON does: a text, spaces around it allowed, or a number.
+
+        null is zero. A fraction is read by its shortest decimal form, never by its binary one. Raises
+        QuantityError.
+        """
+        if isinstance(value, str):
+            return _parse(text_form.trimmed(value))
+        if value is None:
+            return _parse("0")
+        if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 3000:
+            return _parse(str(value))
+        if isinstance(value, float) and math.isfinite(value):
+            return _parse(text_form.shortest(value))
+        raise QuantityError("a quantity is a text or a number of reasonable size")
+
+    @classmethod
+    def from_units(cls, units: int) -> Quantity:
+        """So many whole units: bytes of memory, cores of cpu, pods."""
+        return cls(units, 0, not fits(units), DECIMAL)
+
+    @classmethod
+    def from_milli(cls, thousandths: int) -> Quantity:
+        """So many thousandths of a unit, as cpu is counted."""
+        return cls(thousandths, -3, not fits(thousandths), DECIMAL)
+
+    # --- what they are worth
+
+    def value(self) -> int:
+        """Whole units in the range of an int64, rounded up (upstream: Value)."""
+        return self._scaled(0)
+
+    def milli_value(self) -> int:
+        """Thousandths in the range of an int64, rounded up (upstream: MilliValue)."""
+        return self._scaled(-3)
+
+    @property
+    def wide(self) -> bool:
+        """Whether upstream keeps this amount as a big decimal behind a pointer, and not as a plain int64."""
+        return self._wide
+
+    @property
+    def is_zero(self) -> bool:
+        return self._mantissa == 0
+
+    def _scaled(self, exponent: int) -> int:
+        """The multiple of ``10**exponent``, with upstream's two ways to round and to overflow."""
+        shift = exponent - self._exponent
+        if not self._wide:
+            if shift > 0:
+                return _divided_away_from_zero(self._mantissa, _ten(shift))
+            scaled = self._mantissa * _ten(-shift)
+            return scaled if fits(scaled) else 0
+        if shift <= 0:
+            # The factor passes through a float; one too large for an int64 becomes the smallest one on amd64.
+            factor = _ten(-shift) if shift >= -text_form.NARROW_DIGITS else -(2**63)
+            return _low_64_bits(_low_64_bits(self._mantissa) * factor)
+        if self._mantissa < text_form.INT64_MAX and shift <= text_form.NARROW_DIGITS:
+            # Truncated, then raised by one even below zero: -1.5 counts as 0 here.
+            low = _low_64_bits(self._mantissa)
+            whole, rest = divmod(abs(low), _ten(shift))
+            return (whole if low >= 0 else -whole) + (rest != 0)
+        whole, rest = divmod(self._mantissa, _ten(shift))
+        return _low_64_bits(whole + (rest != 0))
+
+    def __add__(self, other: Quantity) -> Quantity:
+        """The exact sum. It is written as the left one is, or as the right one if the left one is zero."""
+        if not isinstance(other, Quantity):
+            return NotImplemented
+        form = self._form if self._mantissa else other._form
+        wide = self._wide or other._wide
+        if not wide and not other._mantissa:
+            return Quantity(self._mantissa, self._exponent, False, form)
+        if not wide and not self._mantissa:
+            return Quantity(other._mantissa, other._exponent, False, form)
+        exponent = min(self._exponent, other._exponent)
+        left = self._mantissa * _ten(self._exponent - exponent)
+        right = other._mantissa * _ten(other._exponent - exponent)
+        narrow = not wide and fits(left) and fits(right) and fits(left + right)
+        return Quantity(left + right, exponent, not narrow, form)
+
+    # --- order
+
+    def _minus(self, other: Quantity) -> int:
+        """A number with the sign of ``self - other``."""
+        shift = self._exponent - other._exponent
+        if shift >= 0:
+            return self._mantissa * _ten(shift) - other._mantissa
+        return self._mantissa - other._mantissa * _ten(-shift)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Quantity):
+            return NotImplemented
+        return self is other or self._minus(other) == 0
+
+    def __lt__(self, other: Quantity) -> bool:
+        return self._minus(other) < 0 if isinstance(other, Quantity) else NotImplemented
+
+    def __le__(self, other: Quantity) -> bool:
+        return self._minus(other) <= 0 if isinstance(other, Quantity) else NotImplemented
+
+    def __gt__(self, other: Quantity) -> bool:
+        return self._minus(other) > 0 if isinstance(other, Quantity) else NotImplemented
+
+    def __ge__(self, other: Quantity) -> bool:
+        return self._minus(other) >= 0 if isinstance(other, Quantity) else NotImplemented
+
+    def __hash__(self) -> int:
+        mantissa, shift = _without_factor(self._mantissa, 10)
+        return hash((mantissa, self._exponent + shift if mantissa else 0))
+
+    # --- how they are written
+
+    def __str__(self) -> str:
+        """As upstream prints it: the text it was read from where upstream keeps that, else ``canonical``."""
+        return self.canonical if self._text is None else self._text
+
+    def __repr__(self) -> str:
+        return f"Quantity.parse({str(self)!r})"
+
+    @property
+    def canonical(self) -> str:
+        """The text with the largest suffix that leaves a whole number (upstream: CanonicalizeBytes).
+
+        A binary quantity that is not whole or is below 1024 gets a decimal suffix. What is beyond the largest
+        suffix gets none, as upstream has it: ``1000E`` comes out as ``1``.
+        """
+        if not self._mantissa:
+            return "0"
+        if self._form == BINARY:
+            whole, rest = divmod(self._mantissa * _ten(max(self._exponent, 0)), _ten(max(-self._exponent, 0)))
+            if not rest and abs(whole) >= 1024:
+                number, times = _without_factor(whole, 1024)
+                return f"{number}{BINARY_SUFFIX.get(10 * times, '')}"
+        number, shift = _without_factor(self._mantissa, 10)
+        shift += self._exponent
+        number *= _ten(shift % 3)
+        shift -= shift % 3
+        if self._form == SCIENTIFIC:
+            return f"{number}e{shift}" if shift else str(number)
+        return f"{number}{DECIMAL_SUFFIX.get(shift, '')}"
+
+
+# A cluster has few distinct quantities: half a million containers ask for some hundreds of them.
+@lru_cache(maxsize=1 << 16)
+def _parse(text: str) -> Quantity:
+    return Quantity(*text_form.read(text))
+
+
+def _ten(power: int) -> int:
+    """``10**power`` as an integer; the power is not below zero."""
+    return int(10**power)
+
+
+def _low_64_bits(number: int) -> int:
+    return (number + 2**63) % 2**64 - 2**63
+
+
+def _divided_away_from_zero(number: int, divisor: int) -> int:
+    return -(-number // divisor) if number >= 0 else number // divisor
+
+
+def _without_factor(number: int, factor: int) -> tuple[int, int]:
+    """``(rest, times)`` so that ``rest * factor**times == number``, with as many times as can be."""
+    times = 0
+    while number and number % factor == 0:
+        number //= factor
+        times += 1
+    return number, times

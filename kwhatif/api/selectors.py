@@ -1,0 +1,242 @@
+"""Selectors, compiled: label selectors, node selectors and tolerations.
+
+A requirement is a question about one label's value, so a column of labels can be answered once per distinct
+value instead of once per node. Compiled selectors are hashable: equal selectors share their answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kwhatif.api.core import NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Taint, Toleration
+from kwhatif.api.meta import LabelSelector
+
+__all__ = [
+    "NodeTerm",
+    "RequiredNodeAffinity",
+    "Requirement",
+    "Selector",
+    "SelectorError",
+    "tolerates",
+    "untolerated",
+]
+
+_MAX_INT64 = 2**63 - 1
+
+
+class SelectorError(ValueError):
+    """A selector that upstream cannot parse."""
+
+
+def _int64(text: str) -> int | None:
+    """Go's strconv.ParseInt(text, 10, 64): no spaces, no underscores, None when it is not a number."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not digits.isascii() or not digits.isdigit():
+        return None
+    number = int(text)
+    return number if -_MAX_INT64 - 1 <= number <= _MAX_INT64 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One question about a label (upstream: apimachinery/pkg/labels/selector.go)."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        count = len(self.values)
+        match self.operator:
+            case "In" | "NotIn":
+                if not count:
+                    raise SelectorError("for 'in', 'notin' operators, values set can't be empty")
+            case "Exists" | "DoesNotExist":
+                if count:
+                    raise SelectorError("values set must be empty for exists and does not exist")
+            case "Gt" | "Lt":
+                if count != 1:
+                    raise SelectorError("for 'Gt', 'Lt' operators, exactly one value is required")
+                if _int64(self.values[0]) is None:
+                    raise SelectorError("for 'Gt', 'Lt' operators, the value must be an integer")
+            case _:
+                raise SelectorError(f"{self.operator!r} is not a valid selector operator")
+
+    def matches(self, value: str | None) -> bool:
+        """Whether a label with this value (None: no such label) meets the requirement."""
+        match self.operator:
+            case "In":
+                return value is not None and value in self.values
+            case "NotIn":
+                return value is None or value not in self.values
+            case "Exists":
+                return value is not None
+            case "DoesNotExist":
+                return value is None
+        have = _int64(value) if value is not None else None
+        want = _int64(self.values[0])
+        if have is None or want is None:
+            return False
+        return have > want if self.operator == "Gt" else have < want
+
+    def __str__(self) -> str:
+        match self.operator:
+            case "In" if len(self.values) == 1:
+                return f"{self.key}={self.values[0]}"
+            case "In" | "NotIn":
+                return f"{self.key} {self.operator.lower()} ({','.join(self.values)})"
+            case "Exists":
+                return self.key
+            case "DoesNotExist":
+                return f"!{self.key}"
+        return f"{self.key} {'>' if self.operator == 'Gt' else '<'} {self.values[0]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """A label selector. Without requirements it selects everything; ``nothing`` selects nothing."""
+
+    requirements: tuple[Requirement, ...] = ()
+    nothing: bool = False
+
+    @classmethod
+    def of(cls, selector: LabelSelector | None) -> Selector:
+        """Compile an API selector: None selects nothing, an empty one everything. Raises SelectorError."""
+        if selector is None:
+            return cls(nothing=True)
+        labels = [Requirement(k, "In", (v,)) for k, v in sorted((selector.match_labels or {}).items())]
+        expressions = []
+        for item in selector.match_expressions or ():
+            if item.operator in ("Gt", "Lt"):
+                raise SelectorError(f"{item.operator!r} is not a valid label selector operator")
+            expressions.append(Requirement(item.key, item.operator, tuple(item.values or ())))
+        return cls((*labels, *expressions))
+
+    @classmethod
+    def of_labels(cls, labels: Mapping[str, str]) -> Selector:
+        """Select what carries all these labels."""
+        return cls(tuple(Requirement(k, "In", (v,)) for k, v in sorted(labels.items())))
+
+    @property
+    def empty(self) -> bool:
+        """Whether it selects everything for want of requirements."""
+        return not self.requirements and not self.nothing
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        return not self.nothing and all(r.matches(labels.get(r.key)) for r in self.requirements)
+
+    def also(self, requirements: Iterable[Requirement]) -> Selector:
+        """The selector with further requirements; what selects nothing stays so."""
+        return self if self.nothing else replace(self, requirements=(*self.requirements, *requirements))
+
+    def __str__(self) -> str:
+        return "<none>" if self.nothing else ",".join(map(str, self.requirements)) or "<all>"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTerm:
+    """One node selector term; ``broken`` terms match no node, as upstream ignores their errors."""
+
+    expressions: tuple[Requirement, ...]
+    fields: tuple[Requirement, ...]
+    broken: bool = False
+
+    @classmethod
+    def of(cls, term: NodeSelectorTerm) -> NodeTerm | None:
+        """Compile a term; None for an empty one, which matches nothing and is left out."""
+        if not term.match_expressions and not term.match_fields:
+            return None
+        try:
+            expressions = tuple(_requirement(r) for r in term.match_expressions or ())
+            fields = tuple(_field_requirement(r) for r in term.match_fields or ())
+        except SelectorError:
+            return cls((), (), broken=True)
+        return cls(expressions, fields)
+
+    def matches(self, labels: Mapping[str, str], name: str) -> bool:
+        if self.broken:
+            return False
+        return all(r.matches(labels.get(r.key)) for r in self.expressions) and all(
+            r.matches(name if r.key == "metadata.name" else "") for r in self.fields
+        )
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, (*self.expressions, *self.fields))) or "<broken>"
+
+
+def _requirement(item: NodeSelectorRequirement) -> Requirement:
+    return Requirement(item.key, item.operator, tuple(item.values or ()))
+
+
+def _field_requirement(item: NodeSelectorRequirement) -> Requirement:
+    if item.operator not in ("In", "NotIn"):
+        raise SelectorError(f"{item.operator!r} is not a valid field selector operator")
+    if len(item.values or ()) != 1:
+        raise SelectorError("must have one element")
+    return _requirement(item)
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredNodeAffinity:
+    """``nodeSelector`` and the required node affinity of a pod, together.
+
+    ``terms`` is None when there is no required affinity, and empty when there is one that matches nothing.
+    Upstream: component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go.
+    """
+
+    labels: tuple[Requirement, ...] = ()
+    terms: tuple[NodeTerm, ...] | None = None
+
+    @classmethod
+    def of(cls, spec: PodSpec) -> RequiredNodeAffinity:
+        labels = Selector.of_labels(spec.node_selector or {}).requirements
+        affinity = spec.affinity.node_affinity if spec.affinity else None
+        required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
+        if required is None:
+            return cls(labels)
+        return cls(labels, tuple(t for t in map(NodeTerm.of, required.node_selector_terms or ()) if t))
+
+    @property
+    def trivial(self) -> bool:
+        return not self.labels and self.terms is None
+
+    def matches(self, labels: Mapping[str, str], name: str) -> bool:
+        if not all(r.matches(labels.get(r.key)) for r in self.labels):
+            return False
+        return self.terms is None or any(t.matches(labels, name) for t in self.terms)
+
+
+def tolerates(toleration: Toleration, taint: Taint, *, comparison_operators: bool) -> bool:
+    """Whether one toleration tolerates one taint (upstream: api/core/v1/toleration.go)."""
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    match toleration.operator or "Equal":
+        case "Equal":
+            return (toleration.value or "") == (taint.value or "")
+        case "Exists":
+            return True
+        case "Lt" | "Gt" if comparison_operators:
+            mine, its = _int64(toleration.value or ""), _int64(taint.value or "")
+            if mine is None or its is None:
+                return False
+            return its < mine if toleration.operator == "Lt" else its > mine
+    return False
+
+
+def untolerated(
+    taints: Iterable[Taint],
+    tolerations: Sequence[Toleration],
+    effects: tuple[str, ...],
+    *,
+    comparison_operators: bool,
+) -> list[Taint]:
+    """The taints of these effects that no toleration tolerates, in their order."""
+    return [
+        taint
+        for taint in taints
+        if taint.effect in effects
+        and not any(tolerates(t, taint, comparison_operators=comparison_operators) for t in tolerations)
+    ]

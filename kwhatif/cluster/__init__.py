@@ -1,0 +1,1 @@
+"""The scheduler cache as columns: one row a node."""

@@ -1,0 +1,258 @@
+"""The scheduler's cache: which pods run where, and what that leaves of each node.
+
+Upstream: pkg/scheduler/backend/cache (cache.go, snapshot.go) and pkg/scheduler/framework/types.go (NodeInfo).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar, cast
+
+import numpy as np
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.kinds import Objects
+from kwhatif.cluster.columns import NodeColumns
+from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape, ShapeTable
+from kwhatif.cluster.tally import Tally, TallySpec
+from kwhatif.cluster.types import BoolArray, Int64Array
+from kwhatif.versions import Features
+
+__all__ = ["Cluster"]
+
+T = TypeVar("T")
+FINISHED = ("Succeeded", "Failed")
+TALLY_LIMIT = 2048
+
+
+class Cluster:
+    """Nodes as columns plus the pods on them.
+
+    requested   int64[N, R]   sum of requests (R resources of ``shapes.resources``)
+    non_zero    int64[N, 2]   millicores and bytes with the scheduler's defaults for what containers leave out
+    pod_count   int64[N]
+    ports       bool[N, K]    host ports in use (K distinct ones of ``port_index``)
+    journal     rows that changed, oldest first
+    """
+
+    def __init__(self, nodes: Sequence[Node], shapes: ShapeTable, objects: Objects | None = None) -> None:
+        self.shapes = shapes
+        self.objects = objects or Objects()
+        self.nominated: dict[str, list[PodInfo]] = {}
+        self._where: dict[str, tuple[PodInfo, int]] = {}
+        self._elsewhere: dict[str, list[PodInfo]] = {}
+        self._set_nodes(nodes)
+
+    def _set_nodes(self, nodes: Sequence[Node]) -> None:
+        self.columns = NodeColumns(nodes, self.shapes.resources)
+        size = len(self.columns)
+        self._requested = np.zeros((size, len(self.shapes.resources)), np.int64)
+        self.non_zero = np.zeros((size, 2), np.int64)
+        self.pod_count = np.zeros(size, np.int64)
+        self.port_index: dict[HostPort, int] = {}
+        self.ports = np.zeros((size, 0), np.bool_)
+        self.pods_on: list[list[PodInfo]] = [[] for _ in range(size)]
+        self.journal: list[int] = []
+        self._rows_of: list[dict[int, int]] = []
+        self._tallies: dict[Hashable, Tally] = {}
+        self._listeners: list[list[tuple[Tally, int]] | None] = []
+        self._remembered: dict[Hashable, object] = {}
+
+    @classmethod
+    def load(cls, objects: Objects, features: Features) -> Cluster:
+        """The cache of a cluster: its nodes and the unfinished pods bound to them; nominations of the others."""
+        cluster = cls(objects.of(Node), ShapeTable(features), objects)
+        for pod in objects.of(Pod):
+            if (pod.status.phase or "") in FINISHED:
+                continue
+            if pod.spec.node_name:
+                cluster.add(cluster.shapes.info(pod, bound=True), pod.spec.node_name)
+            elif pod.status.nominated_node_name:
+                info = cluster.shapes.info(pod)
+                cluster.nominate(info, info.nominated)
+        return cluster
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return len(self.columns)
+
+    @property
+    def requested(self) -> Int64Array:
+        if self._requested.shape[1] < len(self.shapes.resources):
+            wider = np.zeros((len(self), len(self.shapes.resources)), np.int64)
+            wider[:, : self._requested.shape[1]] = self._requested
+            self._requested = wider
+        return self._requested
+
+    # --- pods
+
+    def add(self, info: PodInfo, node_name: str) -> None:
+        """A pod that runs (or is assumed to run) on a node; a node that is not there yet is remembered.
+
+        Raises ValueError for a pod that already has a node.
+        """
+        if info.uid in self._where:
+            raise ValueError(f"pod {info.key} is already on a node")
+        row = self.columns.row(node_name)
+        if row is None:
+            self._elsewhere.setdefault(node_name, []).append(info)
+            return
+        self.assume(info, row)
+
+    def assume(self, info: PodInfo, row: int) -> None:
+        """Count a pod on a node, as if it were bound already."""
+        self._where[info.uid] = (info, row)
+        pods = self.pods_on[row]
+        self.pods_on[row] = [*pods, info]
+        if info.shape.ports:
+            self._set_ports(info.shape, row, used=True)
+        self._count(info.shape, row, 1)
+
+    def forget(self, uid: str) -> int:
+        """Undo ``assume`` (also for bound pods that leave); returns the row. Raises KeyError."""
+        info, row = self._where.pop(uid)
+        pods = self.pods_on[row]
+        place = next(i for i, other in enumerate(pods) if other.uid == uid)
+        # The last pod takes the place of the one that goes, which upstream's order of ties shows.
+        self.pods_on[row] = [*pods[:place], pods[-1], *pods[place + 1 : -1]] if place < len(pods) - 1 else pods[:-1]
+        if info.shape.ports:
+            self._set_ports(info.shape, row, used=False)
+        self._count(info.shape, row, -1)
+        return row
+
+    def find(self, uid: str) -> tuple[PodInfo, int] | None:
+        """The pod and the row of its node."""
+        return self._where.get(uid)
+
+    def pods(self) -> Iterable[tuple[PodInfo, int]]:
+        """All pods that have a node, with their rows."""
+        return self._where.values()
+
+    def _count(self, shape: PodShape, row: int, sign: int) -> None:
+        requested = self.requested
+        index = shape.index
+        if sign > 0:
+            requested[row] += self.shapes.requests[index]
+            self.non_zero[row] += self.shapes.non_zero[index]
+        else:
+            requested[row] -= self.shapes.requests[index]
+            self.non_zero[row] -= self.shapes.non_zero[index]
+        self.pod_count[row] += sign
+        while len(self._rows_of) <= index:
+            self._rows_of.append({})
+            self._listeners.append(None)
+        rows = self._rows_of[index]
+        rows[row] = rows.get(row, 0) + sign
+        if not rows[row]:
+            del rows[row]
+        if self._tallies:
+            listeners = self._listeners[index]
+            if listeners is None:
+                listeners = self._listeners[index] = [
+                    (tally, weight)
+                    for tally in self._tallies.values()
+                    if (weight := int(tally.weights[index]))
+                ]
+            for tally, weight in listeners:
+                tally.add(row, sign * weight)
+        self.journal.append(row)
+
+    def _set_ports(self, shape: PodShape, row: int, *, used: bool) -> None:
+        columns = self.port_columns(shape.ports)
+        self.ports[row, columns] = used
+
+    def port_columns(self, ports: Iterable[HostPort]) -> list[int]:
+        """The columns of these host ports in ``ports``, made when they are new."""
+        columns = [self.port_index.setdefault(port, len(self.port_index)) for port in ports]
+        if len(self.port_index) > self.ports.shape[1]:
+            wider = np.zeros((len(self), 2 * len(self.port_index)), np.bool_)
+            wider[:, : self.ports.shape[1]] = self.ports
+            self.ports = wider
+        return columns
+
+    def shape_rows(self, shape: PodShape) -> dict[int, int]:
+        """Row -> number of pods of this shape on it."""
+        return self._rows_of[shape.index] if shape.index < len(self._rows_of) else {}
+
+    # --- nominations
+
+    def nominate(self, info: PodInfo, node_name: str) -> None:
+        """Remember that a pending pod is to get room on a node."""
+        self.denominate(info.uid)
+        info.nominated = node_name
+        self.nominated.setdefault(node_name, []).append(info)
+
+    def denominate(self, uid: str) -> None:
+        """Forget a nomination, if there is one."""
+        for node_name, infos in list(self.nominated.items()):
+            rest = [info for info in infos if info.uid != uid]
+            if rest:
+                self.nominated[node_name] = rest
+            else:
+                del self.nominated[node_name]
+
+    # --- counts
+
+    def tally(self, spec: TallySpec) -> Tally:
+        """The live tally of ``spec``, made when it is new."""
+        tally = self._tallies.get(spec.key)
+        if tally is None:
+            tally = Tally(spec, self.shapes, len(self))
+            weights = tally.weights
+            for index, rows in enumerate(self._rows_of):
+                if rows and (weight := int(weights[index])):
+                    for row, count in rows.items():
+                        tally.add(row, weight * count)
+            self._tallies[spec.key] = tally
+            self._listeners = [None] * len(self._listeners)
+        return tally
+
+    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What a plugin works out once for all pods of a shape; may hold tallies, which stay live."""
+        found = self._remembered.get(key)
+        if found is None:
+            found = self._remembered[key] = make()
+        return cast("T", found)
+
+    @property
+    def too_many_tallies(self) -> bool:
+        """Whether placing a pod has become dear because of counts that few still ask for."""
+        return len(self._tallies) > TALLY_LIMIT
+
+    def drop_tallies(self) -> None:
+        """Forget all tallies and what plugins remembered; who holds such a thing must ask again."""
+        self._remembered.clear()
+        self._tallies.clear()
+        self._listeners = [None] * len(self._listeners)
+
+    # --- nodes and copies
+
+    def fork(self) -> Cluster:
+        """An independent copy; node columns and shapes are shared. Cost grows with pods, not with their specs."""
+        twin = object.__new__(Cluster)
+        twin.shapes, twin.objects, twin.columns = self.shapes, self.objects, self.columns
+        twin.nominated = {name: list(infos) for name, infos in self.nominated.items()}
+        twin._where = dict(self._where)
+        twin._elsewhere = {name: list(infos) for name, infos in self._elsewhere.items()}
+        twin._requested = self._requested.copy()
+        twin.non_zero = self.non_zero.copy()
+        twin.pod_count = self.pod_count.copy()
+        twin.port_index, twin.ports = dict(self.port_index), self.ports.copy()
+        twin.pods_on = list(self.pods_on)
+        twin.journal = []
+        twin._rows_of = [dict(rows) for rows in self._rows_of]
+        twin._tallies, twin._listeners, twin._remembered = {}, [None] * len(self._listeners), {}
+        return twin
+
+    def replace_nodes(self, nodes: Sequence[Node]) -> None:
+        """Add, update or remove nodes: the whole list, in the order they joined. Rows are dealt anew."""
+        homes: dict[str, list[PodInfo]] = {name: list(infos) for name, infos in self._elsewhere.items()}
+        for name, infos in zip(self.columns.names, self.pods_on, strict=True):
+            if infos:
+                homes.setdefault(name, []).extend(infos)
+        self._where.clear()
+        self._elsewhere.clear()
+        self._set_nodes(nodes)
+        for name, infos in homes.items():
+            for info in infos:
+                self.add(info, name)

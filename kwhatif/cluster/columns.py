@@ -1,0 +1,219 @@
+"""What the Node objects say, as columns. The only place that documents the axes.
+
+Axis 0 of every array is the node, in the scheduler's own order (``order.py``); N is their number. Resource
+matrices have the resources of a ``ResourceAxis`` as axis 1. Labels, taints, images and declared features are
+dictionary-encoded: a code a node, and a short list of distinct values that questions are asked of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kwhatif.api.core import Node, Taint
+from kwhatif.api.selectors import RequiredNodeAffinity, Requirement, untolerated
+from kwhatif.cluster.order import scheduler_order
+from kwhatif.cluster.requests import amounts
+from kwhatif.cluster.shapes import PodShape, ResourceAxis
+from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
+
+__all__ = ["Coded", "ImageState", "NodeColumns"]
+
+_MEMO_LIMIT = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A dictionary-encoded column: ``codes`` intp[N], -1 where a node has no value; ``values`` the distinct ones."""
+
+    codes: IntpArray
+    values: list[str]
+
+    @property
+    def present(self) -> BoolArray:
+        """bool[N]: which nodes have a value at all."""
+        return self.codes >= 0
+
+    def broadcast(self, answers: Sequence[bool], missing: bool) -> BoolArray:
+        """bool[N] from one answer per distinct value and one for nodes without a value."""
+        table = np.array([*answers, missing], np.bool_)
+        return table[self.codes]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageState:
+    """An image that nodes hold: its size in bytes as first reported, and the rows of the nodes."""
+
+    size: int
+    rows: IntpArray
+
+
+class NodeColumns:
+    """The immutable part of a cluster: its Node objects in the scheduler's order.
+
+    names           list[str], N long; ``row`` finds a name
+    name_rank       intp[N], the place of each name in alphabetical order
+    allocatable     int64[N, R], millicores for cpu, units for all else
+    allowed_pods    int64[N]
+    unschedulable   bool[N]
+    """
+
+    def __init__(self, nodes: Sequence[Node], resources: ResourceAxis) -> None:
+        self._in_given_order = list(nodes)
+        self.nodes = [nodes[i] for i in scheduler_order(nodes)]
+        self.names = [node.name for node in self.nodes]
+        self._rows = {name: row for row, name in enumerate(self.names)}
+        self._resources = resources
+        self._labels: dict[str, Coded] = {}
+        self._memo: dict[Hashable, BoolArray] = {}
+        size = len(self.nodes)
+        self.name_rank = np.empty(size, np.intp)
+        self.name_rank[sorted(range(size), key=self.names.__getitem__)] = np.arange(size)
+        self.unschedulable = np.fromiter((bool(n.spec.unschedulable) for n in self.nodes), np.bool_, size)
+        self._amounts = [self._allocatable(node) for node in self.nodes]
+        self.allowed_pods = np.fromiter((pods for _, pods in self._amounts), np.int64, size)
+        self._allocatable_matrix = np.zeros((size, 0), np.int64)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def row(self, name: str) -> int | None:
+        """The row of the node called ``name``."""
+        return self._rows.get(name)
+
+    @staticmethod
+    def _allocatable(node: Node) -> tuple[dict[str, int], int]:
+        quantities = node.status.allocatable or {}
+        pods = quantities.get("pods")
+        return amounts(quantities), pods.value() if pods is not None else 0
+
+    @property
+    def allocatable(self) -> Int64Array:
+        if self._allocatable_matrix.shape[1] < len(self._resources):
+            columns = [[self._resources.column(name) for name in found] for found, _ in self._amounts]
+            matrix = np.zeros((len(self.nodes), len(self._resources)), np.int64)
+            for row, (found, _) in enumerate(self._amounts):
+                matrix[row, columns[row]] = list(found.values())
+            self._allocatable_matrix = matrix
+        return self._allocatable_matrix
+
+    def label(self, key: str) -> Coded:
+        """The column of one label."""
+        column = self._labels.get(key)
+        if column is None:
+            column = self._labels[key] = _encode(
+                [(node.metadata.labels or {}).get(key) for node in self.nodes]
+            )
+        return column
+
+    @cached_property
+    def name_column(self) -> Coded:
+        """Node names as a column of their own, for ``matchFields``."""
+        return Coded(np.arange(len(self.names), dtype=np.intp), self.names)
+
+    def having(self, requirement: Requirement, *, field: bool = False) -> BoolArray:
+        """bool[N]: which nodes' labels (or ``metadata.name``) meet the requirement."""
+
+        def ask() -> BoolArray:
+            if field and requirement.key != "metadata.name":
+                return np.full(len(self), requirement.matches(""), np.bool_)
+            column = self.name_column if field else self.label(requirement.key)
+            answers = [requirement.matches(value) for value in column.values]
+            return column.broadcast(answers, requirement.matches(None))
+
+        return self._memoised((requirement, field), ask)
+
+    def matching(self, affinity: RequiredNodeAffinity) -> BoolArray:
+        """bool[N]: which nodes a required node affinity and node selector admit."""
+
+        def ask() -> BoolArray:
+            mask = np.ones(len(self), np.bool_)
+            for requirement in affinity.labels:
+                mask &= self.having(requirement)
+            if affinity.terms is not None:
+                any_term = np.zeros(len(self), np.bool_)
+                for term in affinity.terms:
+                    any_term |= self.matching_term(term.expressions, term.fields, broken=term.broken)
+                mask &= any_term
+            return mask
+
+        return self._memoised(affinity, ask)
+
+    def matching_term(
+        self, expressions: Sequence[Requirement], fields: Sequence[Requirement], *, broken: bool = False
+    ) -> BoolArray:
+        """bool[N]: which nodes meet all requirements of one node selector term."""
+        mask = np.full(len(self), not broken, np.bool_)
+        for requirement in expressions:
+            mask &= self.having(requirement)
+        for requirement in fields:
+            mask &= self.having(requirement, field=True)
+        return mask
+
+    @cached_property
+    def taints(self) -> tuple[IntpArray, list[tuple[Taint, ...]]]:
+        """intp[N] codes and the distinct lists of taints they stand for."""
+        distinct: dict[tuple[tuple[str, str | None, str], ...], int] = {}
+        lists: list[tuple[Taint, ...]] = []
+        codes = np.empty(len(self), np.intp)
+        for row, node in enumerate(self.nodes):
+            taints = tuple(node.spec.taints or ())
+            key = tuple((t.key, t.value, t.effect) for t in taints)
+            code = distinct.setdefault(key, len(lists))
+            if code == len(lists):
+                lists.append(taints)
+            codes[row] = code
+        return codes, lists
+
+    def untolerated(
+        self, shape: PodShape, effects: tuple[str, ...], *, comparison_operators: bool
+    ) -> tuple[IntpArray, list[list[Taint]]]:
+        """intp[N] codes and, per code, the taints of these effects that the pod does not tolerate."""
+        codes, lists = self.taints
+        tolerations = shape.spec.tolerations or []
+        return codes, [
+            untolerated(taints, tolerations, effects, comparison_operators=comparison_operators)
+            for taints in lists
+        ]
+
+    @cached_property
+    def images(self) -> dict[str, ImageState]:
+        """Image name -> its state. As upstream, the size is the one the first node reported."""
+        sizes: dict[str, int] = {}
+        rows: dict[str, list[int]] = {}
+        for row, node in enumerate(self._in_given_order):
+            for image in node.status.images or ():
+                for name in image.names or ():
+                    sizes.setdefault(name, image.size_bytes or 0)
+                    held = rows.setdefault(name, [])
+                    if not held or held[-1] != row:
+                        held.append(row)
+        place = np.array([self._rows[node.name] for node in self._in_given_order], np.intp)
+        return {name: ImageState(sizes[name], place[held]) for name, held in rows.items()}
+
+    @cached_property
+    def declared_features(self) -> list[frozenset[str]]:
+        """What each node declares it can do, N long."""
+        return [frozenset(node.status.declared_features or ()) for node in self.nodes]
+
+    def _memoised(self, key: Hashable, ask: Callable[[], BoolArray]) -> BoolArray:
+        answer = self._memo.get(key)
+        if answer is None:
+            if len(self._memo) >= _MEMO_LIMIT:
+                self._memo.clear()
+            answer = self._memo[key] = ask()
+            answer.flags.writeable = False
+        return answer
+
+
+def _encode(values: Sequence[str | None]) -> Coded:
+    distinct: dict[str, int] = {}
+    codes = np.fromiter(
+        (-1 if value is None else distinct.setdefault(value, len(distinct)) for value in values),
+        np.intp,
+        len(values),
+    )
+    return Coded(codes, list(distinct))

@@ -1,0 +1,37 @@
+"""Which selector the services and controllers of a pod imply.
+
+Upstream: pkg/scheduler/framework/plugins/helper/spread.go (DefaultSelector).
+"""
+
+from __future__ import annotations
+
+from kwhatif.api.core import ReplicationController, Service
+from kwhatif.api.kinds import Objects
+from kwhatif.api.others import ReplicaSet, StatefulSet
+from kwhatif.api.selectors import Requirement, Selector
+from kwhatif.cluster.shapes import PodShape
+
+__all__ = ["default_selector"]
+
+
+def default_selector(shape: PodShape, objects: Objects) -> Selector:
+    """Labels of all services that select the pod, and the selector of its controller, together."""
+    labels: dict[str, str] = {}
+    for service in objects.of(Service):
+        wanted = service.spec.selector
+        if service.namespace == shape.namespace and wanted is not None:
+            if all(shape.labels.get(key) == value for key, value in wanted.items()):
+                labels |= wanted
+    owner = shape.controller
+    more: tuple[Requirement, ...] = ()
+    if owner is not None:
+        if (owner.api_version, owner.kind) == ("v1", "ReplicationController"):
+            for controller in objects.of(ReplicationController):
+                if (controller.namespace, controller.name) == (shape.namespace, owner.name):
+                    labels |= controller.spec.selector or {}
+        elif owner.api_version == "apps/v1" and owner.kind in ("ReplicaSet", "StatefulSet"):
+            kind = ReplicaSet if owner.kind == "ReplicaSet" else StatefulSet
+            for workload in objects.of(kind):
+                if (workload.namespace, workload.name) == (shape.namespace, owner.name):
+                    more = Selector.of(workload.spec.selector).requirements
+    return Selector.of_labels(labels).also(more)

@@ -1,0 +1,180 @@
+"""What a pod asks for: containers, init containers, sidecars, pod-level resources, overhead, resizes.
+
+Upstream: component-helpers/resource/helpers.go (PodRequests) and pkg/scheduler/framework/types.go
+(PodInfo.CalculateResource).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kwhatif.api.core import Container, ContainerStatus, Pod, ResourceList
+from kwhatif.api.quantity import Quantity
+from kwhatif.versions import Features
+
+__all__ = ["NON_ZERO", "amounts", "is_extended", "is_scalar", "non_zero_requests", "overhead_drift", "pod_requests"]
+
+NON_ZERO: Mapping[str, Quantity] = MappingProxyType(
+    {"cpu": Quantity.from_milli(100), "memory": Quantity.from_units(200 * 1024 * 1024)}
+)
+"""What the scheduler assumes of a container that does not say (upstream: pkg/scheduler/util/pod_resources.go)."""
+_NATIVE = "kubernetes.io/"
+
+
+def is_extended(name: str) -> bool:
+    """Whether the name is an extended resource (upstream: apis/core/v1/helper.IsExtendedResourceName)."""
+    if "/" not in name or _NATIVE in name or name.startswith("requests."):
+        return False
+    domain, _, rest = ("requests." + name).partition("/")
+    return 0 < len(rest) <= 63 and "/" not in rest and len(domain) <= 253
+
+
+def is_scalar(name: str) -> bool:
+    """Whether the scheduler keeps a column for this resource beside cpu, memory, ephemeral storage and pods."""
+    return (
+        is_extended(name)
+        or name.startswith("hugepages-")
+        or _NATIVE in name
+        or name.startswith("attachable-volumes-")
+    )
+
+
+def amounts(quantities: Mapping[str, Quantity]) -> dict[str, int]:
+    """Integers as the scheduler counts them: millicores for cpu, units (rounded up) for all else it knows."""
+    return {
+        name: quantity.milli_value() if name == "cpu" else quantity.value()
+        for name, quantity in quantities.items()
+        if name in ("cpu", "memory", "ephemeral-storage") or is_scalar(name)
+    }
+
+
+def pod_requests(
+    pod: Pod,
+    features: Features,
+    *,
+    with_status: bool,
+    pod_level: bool = True,
+    missing: Mapping[str, Quantity] = MappingProxyType({}),
+) -> dict[str, Quantity]:
+    """The pod's total requests by resource.
+
+    ``with_status`` counts what a resize has allocated or actuated, as for pods that run. Without ``pod_level``
+    only containers and overhead count. ``missing`` stands in for container requests that are not there (an
+    explicit zero stays zero).
+    """
+    of_pod = _pod_level_requests(pod, features) if pod_level else {}
+    with_status = with_status and features.in_place_pod_vertical_scaling
+    total = _of_containers(pod, missing, with_status=with_status)
+    resized = _resized_pod_level(pod, features) if with_status else None
+    for name, quantity in of_pod.items():
+        total[name] = resized.get(name, Quantity.from_units(0)) if resized is not None else quantity
+    _add(total, pod.spec.overhead or {})
+    return total
+
+
+def non_zero_requests(pod: Pod, features: Features) -> tuple[int, int]:
+    """Millicores and bytes that the cache counts so that pods without requests do not pile up on one node."""
+    missing: Mapping[str, Quantity] = NON_ZERO
+    if _pod_level_requests(pod, features):
+        plain = pod_requests(pod, features, with_status=True)
+        missing = {name: default for name, default in NON_ZERO.items() if name not in plain}
+    total = pod_requests(pod, features, with_status=True, missing=missing)
+    cpu, memory = total.get("cpu"), total.get("memory")
+    return cpu.milli_value() if cpu else 0, memory.value() if memory else 0
+
+
+def overhead_drift(pod: Pod, features: Features) -> dict[str, int]:
+    """By how much a pod's requests grow each time the scheduler adds them up; empty for almost every pod.
+
+    Where a pod-level request is kept as a big decimal (``1.5Gi``, say), upstream's PodRequests adds the pod's
+    overhead in place, to the number in the pod's own spec, so that the next sum has the overhead once more.
+    """
+    of_pod = _pod_level_requests(pod, features)
+    return amounts({name: q for name, q in (pod.spec.overhead or {}).items() if name in of_pod and of_pod[name].wide})
+
+
+def _of_containers(pod: Pod, missing: Mapping[str, Quantity], *, with_status: bool) -> dict[str, Quantity]:
+    statuses: dict[str, ContainerStatus] = {}
+    if with_status:
+        for status in (*(pod.status.container_statuses or ()), *(pod.status.init_container_statuses or ())):
+            statuses[status.name] = status
+    infeasible = _resize_is_infeasible(pod)
+
+    def requests_of(container: Container, *, resizable: bool) -> Mapping[str, Quantity]:
+        asked = (container.resources.requests if container.resources else None) or {}
+        status = statuses.get(container.name) if resizable else None
+        if status is not None and status.resources is not None:
+            asked = _effective(asked, status.resources.requests, status.allocated_resources, infeasible=infeasible)
+        return {**missing, **asked} if missing else asked
+
+    total: dict[str, Quantity] = {}
+    for container in pod.spec.containers or ():
+        _add(total, requests_of(container, resizable=True))
+    sidecars: dict[str, Quantity] = {}
+    initial: dict[str, Quantity] = {}
+    for container in pod.spec.init_containers or ():
+        sidecar = container.restart_policy == "Always"
+        asked = requests_of(container, resizable=sidecar)
+        if sidecar:
+            _add(total, asked)
+            _add(sidecars, asked)
+            _raise(initial, sidecars)
+        else:
+            at_once = dict(asked)
+            _add(at_once, sidecars)
+            _raise(initial, at_once)
+    _raise(total, initial)
+    return total
+
+
+def _pod_level_requests(pod: Pod, features: Features) -> dict[str, Quantity]:
+    if not features.pod_level_resources or pod.spec.resources is None:
+        return {}
+    return {
+        name: quantity
+        for name, quantity in (pod.spec.resources.requests or {}).items()
+        if name in ("cpu", "memory") or name.startswith("hugepages-")
+    }
+
+
+def _resized_pod_level(pod: Pod, features: Features) -> dict[str, Quantity] | None:
+    if not features.in_place_pod_level_resources_vertical_scaling or pod.status.resources is None:
+        return None
+    asked = (pod.spec.resources.requests if pod.spec.resources else None) or {}
+    return _effective(
+        asked,
+        pod.status.resources.requests,
+        pod.status.allocated_resources,
+        infeasible=_resize_is_infeasible(pod),
+    )
+
+
+def _effective(
+    asked: ResourceList, actuated: ResourceList | None, allocated: ResourceList | None, *, infeasible: bool
+) -> dict[str, Quantity]:
+    """The most of what is asked, in force and promised; an infeasible resize's wish does not count."""
+    result: dict[str, Quantity] = {} if infeasible else dict(asked)
+    _raise(result, actuated or {})
+    _raise(result, allocated or {})
+    return result
+
+
+def _resize_is_infeasible(pod: Pod) -> bool:
+    for condition in pod.status.conditions or ():
+        if condition.type == "PodResizePending":
+            return condition.reason == "Infeasible"
+    return False
+
+
+def _add(total: dict[str, Quantity], more: Mapping[str, Quantity]) -> None:
+    for name, quantity in more.items():
+        have = total.get(name)
+        total[name] = quantity if have is None else have + quantity
+
+
+def _raise(total: dict[str, Quantity], least: Mapping[str, Quantity]) -> None:
+    for name, quantity in least.items():
+        have = total.get(name)
+        if have is None or quantity > have:
+            total[name] = quantity

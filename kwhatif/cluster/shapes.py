@@ -1,0 +1,314 @@
+"""Pods by shape: what scheduling can see of a pod, stored once for all pods of one template.
+
+Two pods have the same shape when no plugin can tell them apart: same namespace, labels, controller, spec and
+resize status. A shape is numbered; its requests are a row of a matrix, so questions about many pods are
+answered by indexing with their shapes' numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import msgspec
+import numpy as np
+
+from kwhatif.api.core import Affinity, Pod, PodAffinityTerm, PodSpec
+from kwhatif.api.meta import OwnerReference
+from kwhatif.api.quantity import Quantity
+from kwhatif.api.selectors import RequiredNodeAffinity, Selector
+from kwhatif.cluster.requests import (
+    NON_ZERO,
+    amounts,
+    non_zero_requests,
+    overhead_drift,
+    pod_requests,
+)
+from kwhatif.cluster.types import Int64Array
+from kwhatif.versions import Features
+
+__all__ = ["NEVER_STARTED", "AffinityTerm", "HostPort", "PodInfo", "PodShape", "ResourceAxis", "ShapeTable"]
+
+NEVER_STARTED = np.iinfo(np.int64).max
+"""Start time of a pod that has none: upstream takes the present moment, later than any recorded one."""
+
+HostPort = tuple[str, str, int]
+"""(host IP, protocol, port), with 0.0.0.0 and TCP filled in."""
+
+
+@dataclass(frozen=True, slots=True)
+class AffinityTerm:
+    """A pod (anti-)affinity term with its selectors compiled; ``weight`` is 0 for required terms.
+
+    Upstream: kube-scheduler/framework/types.go (AffinityTerm).
+    """
+
+    selector: Selector
+    topology_key: str
+    namespaces: frozenset[str]
+    namespace_selector: Selector
+    weight: int = 0
+
+    @classmethod
+    def of(cls, term: PodAffinityTerm, namespace: str, weight: int = 0) -> AffinityTerm:
+        names = frozenset(term.namespaces or ())
+        if not names and term.namespace_selector is None:
+            names = frozenset((namespace,))
+        return cls(
+            Selector.of(term.label_selector),
+            term.topology_key,
+            names,
+            Selector.of(term.namespace_selector),
+            weight,
+        )
+
+
+@dataclass(slots=True, eq=False)
+class PodShape:
+    """What scheduling can see of a pod.
+
+    Requests are by resource name, millicores for cpu, units for all else: ``requests`` are what must fit,
+    ``score_requests`` what the pod adds to its node (resizes counted). ``fit_score_requests`` are what
+    NodeResourcesFit scores with: defaults for containers that ask for nothing, and neither resizes nor pod-level
+    requests, since upstream leaves those switches of its scorer off. ``drift`` is what ``requests`` grow by with
+    every further sum (see ``requests.overhead_drift``).
+    """
+
+    index: int
+    namespace: str
+    labels: dict[str, str]
+    controller: OwnerReference | None
+    terminating: bool
+    spec: PodSpec
+    priority: int
+    requests: dict[str, int]
+    score_requests: dict[str, int]
+    fit_score_requests: dict[str, int]
+    drift: dict[str, int]
+    ports: tuple[HostPort, ...]
+    node_affinity: RequiredNodeAffinity
+    affinity: tuple[AffinityTerm, ...]
+    anti_affinity: tuple[AffinityTerm, ...]
+    preferred_affinity: tuple[AffinityTerm, ...]
+    preferred_anti_affinity: tuple[AffinityTerm, ...]
+
+    @property
+    def has_affinity_terms(self) -> bool:
+        return bool(
+            self.affinity or self.anti_affinity or self.preferred_affinity or self.preferred_anti_affinity
+        )
+
+
+@dataclass(slots=True, eq=False)
+class PodInfo:
+    """A pod and its shape. ``start`` is its start time in nanoseconds since 1970, or ``NEVER_STARTED``."""
+
+    pod: Pod
+    shape: PodShape
+    key: str
+    uid: str
+    start: int
+    nominated: str = ""
+
+    @property
+    def priority(self) -> int:
+        return self.shape.priority
+
+
+@dataclass(slots=True)
+class ResourceAxis:
+    """Which column a resource has: axis 1 of the request and capacity matrices. It only ever grows."""
+
+    names: list[str] = field(default_factory=lambda: ["cpu", "memory", "ephemeral-storage"])
+    _index: dict[str, int] = field(default_factory=lambda: {"cpu": 0, "memory": 1, "ephemeral-storage": 2})
+
+    def column(self, name: str) -> int:
+        """The column of ``name``, which is added when it is new."""
+        index = self._index.get(name)
+        if index is None:
+            index = self._index[name] = len(self.names)
+            self.names.append(name)
+        return index
+
+    def find(self, name: str) -> int | None:
+        return self._index.get(name)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+class ShapeTable:
+    """All shapes met so far, with their numbers as arrays.
+
+    ``requests`` int64[T, R] and ``non_zero`` int64[T, 2] are what a pod of the shape adds to its node;
+    ``priorities`` int64[T].
+    """
+
+    def __init__(self, features: Features) -> None:
+        self.features = features
+        self.resources = ResourceAxis()
+        self.shapes: list[PodShape] = []
+        self._by_key: dict[bytes, PodShape] = {}
+        self._requests = np.zeros((16, 8), np.int64)
+        self._non_zero = np.zeros((16, 2), np.int64)
+        self._priorities = np.zeros(16, np.int64)
+        self._encoder = msgspec.msgpack.Encoder(enc_hook=_encode_quantity)
+
+    @property
+    def requests(self) -> Int64Array:
+        if len(self.resources) > self._requests.shape[1]:
+            wider = np.zeros((len(self._requests), 2 * len(self.resources)), np.int64)
+            wider[:, : self._requests.shape[1]] = self._requests
+            self._requests = wider
+        return self._requests[: len(self.shapes), : len(self.resources)]
+
+    @property
+    def non_zero(self) -> Int64Array:
+        return self._non_zero[: len(self.shapes)]
+
+    @property
+    def priorities(self) -> Int64Array:
+        return self._priorities[: len(self.shapes)]
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    def info(self, pod: Pod, *, bound: bool = False) -> PodInfo:
+        """Wrap a pod; of a ``bound`` one, where it runs is no part of its shape.
+
+        Raises SelectorError for an affinity term that upstream cannot parse.
+        """
+        meta, status = pod.metadata, pod.status
+        if bound and pod.spec.node_name:
+            pod = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=None))
+        key = f"{meta.namespace or 'default'}/{meta.name}"
+        return PodInfo(
+            pod,
+            self._shape(pod),
+            key,
+            meta.uid or key,
+            start_time(status.start_time),
+            status.nominated_node_name or "",
+        )
+
+    def drifted(self, info: PodInfo, sums: int) -> PodShape:
+        """The shape of a pod whose requests have been added up ``sums`` times since it had ``info``'s."""
+        spec = info.pod.spec
+        assert spec.resources is not None
+        requests = dict(spec.resources.requests or {})
+        for name in info.shape.drift:
+            for _ in range(sums):
+                requests[name] += (spec.overhead or {})[name]
+        resources = msgspec.structs.replace(spec.resources, requests=requests)
+        info.pod = msgspec.structs.replace(info.pod, spec=msgspec.structs.replace(spec, resources=resources))
+        return self._shape(info.pod)
+
+    def _shape(self, pod: Pod) -> PodShape:
+        meta, status, spec = pod.metadata, pod.status, pod.spec
+        controller = next((o for o in meta.owner_references or () if o.controller), None)
+        resized = (
+            (status.container_statuses, status.init_container_statuses, status.resources, status.conditions)
+            if status.container_statuses or status.init_container_statuses or status.resources
+            else None
+        )
+        key = self._encoder.encode(
+            (
+                meta.namespace,
+                sorted((meta.labels or {}).items()),
+                controller,
+                meta.deletion_timestamp is not None,
+                spec,
+                resized,
+                status.allocated_resources,
+            )
+        )
+        shape = self._by_key.get(key)
+        if shape is None:
+            shape = self._by_key[key] = self._make(pod, controller)
+        return shape
+
+    def _make(self, pod: Pod, controller: OwnerReference | None) -> PodShape:
+        spec, features, namespace = pod.spec, self.features, pod.metadata.namespace or "default"
+        affinity = spec.affinity or Affinity()
+        near, far = affinity.pod_affinity, affinity.pod_anti_affinity
+        shape = PodShape(
+            index=len(self.shapes),
+            namespace=namespace,
+            labels=pod.metadata.labels or {},
+            controller=controller,
+            terminating=pod.metadata.deletion_timestamp is not None,
+            spec=spec,
+            priority=spec.priority or 0,
+            requests=amounts(pod_requests(pod, features, with_status=False)),
+            score_requests=amounts(pod_requests(pod, features, with_status=True)),
+            fit_score_requests=amounts(
+                pod_requests(pod, features, with_status=False, pod_level=False, missing=NON_ZERO)
+            ),
+            drift=overhead_drift(pod, features),
+            ports=_host_ports(spec),
+            node_affinity=RequiredNodeAffinity.of(spec),
+            affinity=_terms(near and near.required_during_scheduling_ignored_during_execution, namespace),
+            anti_affinity=_terms(far and far.required_during_scheduling_ignored_during_execution, namespace),
+            preferred_affinity=tuple(
+                AffinityTerm.of(t.pod_affinity_term, namespace, t.weight)
+                for t in (near and near.preferred_during_scheduling_ignored_during_execution) or ()
+            ),
+            preferred_anti_affinity=tuple(
+                AffinityTerm.of(t.pod_affinity_term, namespace, t.weight)
+                for t in (far and far.preferred_during_scheduling_ignored_during_execution) or ()
+            ),
+        )
+        self.shapes.append(shape)
+        self._store(shape, non_zero_requests(pod, features))
+        return shape
+
+    def _store(self, shape: PodShape, non_zero: tuple[int, int]) -> None:
+        if shape.index >= len(self._priorities):
+            self._requests = _doubled(self._requests)
+            self._non_zero = _doubled(self._non_zero)
+            self._priorities = _doubled(self._priorities)
+        columns = [(self.resources.column(name), amount) for name, amount in shape.score_requests.items()]
+        row = self.requests[shape.index]
+        for column, amount in columns:
+            row[column] = amount
+        self._non_zero[shape.index] = non_zero
+        self._priorities[shape.index] = shape.priority
+        for name in shape.requests:
+            self.resources.column(name)
+
+
+def start_time(text: str | None) -> int:
+    """Nanoseconds since 1970 of an RFC 3339 time, or ``NEVER_STARTED``. Raises ValueError."""
+    if not text:
+        return int(NEVER_STARTED)
+    whole, dot, rest = text.partition(".")
+    digits = 0
+    while dot and digits < len(rest) and rest[digits].isdigit():
+        digits += 1
+    moment = datetime.fromisoformat(whole + rest[digits:])
+    return int(moment.timestamp()) * 1_000_000_000 + int(rest[:digits].ljust(9, "0")[:9] or 0)
+
+
+def _terms(terms: list[PodAffinityTerm] | None, namespace: str) -> tuple[AffinityTerm, ...]:
+    return tuple(AffinityTerm.of(t, namespace) for t in terms or ())
+
+
+def _host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
+    """Host ports held for the pod's whole life: containers and sidecars (upstream: util.GetHostPorts)."""
+    sidecars = [c for c in spec.init_containers or () if c.restart_policy == "Always"]
+    return tuple(
+        (port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)
+        for container in (*sidecars, *(spec.containers or ()))
+        for port in container.ports or ()
+        if port.host_port and port.host_port > 0
+    )
+
+
+def _doubled(array: Int64Array) -> Int64Array:
+    return np.concatenate([array, np.zeros_like(array)])
+
+
+def _encode_quantity(value: object) -> str:
+    if isinstance(value, Quantity):
+        return str(value)
+    raise TypeError(f"no encoding for {type(value).__name__}")

@@ -1,0 +1,104 @@
+"""Counts of pods by node and by topology domain that keep themselves up to date.
+
+A plugin that asks "how many pods matching this selector run in each zone?" registers a tally once. From then on
+placing or removing a pod costs two additions instead of a walk over the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kwhatif.cluster.columns import Coded
+from kwhatif.cluster.shapes import PodShape, ShapeTable
+from kwhatif.cluster.types import BoolArray, Int64Array
+
+__all__ = ["Tally", "TallySpec"]
+
+
+@dataclass(frozen=True)
+class TallySpec:
+    """What to count: each pod adds ``weigh(its shape)`` to its node and, where ``eligible``, to its domain.
+
+    ``topology`` is the label column whose values are the domains; None counts by node only. Specs with equal
+    ``key`` count the same. ``weigh_moved`` weighs pods that are only imagined to come or go, where upstream counts
+    those by another rule.
+    """
+
+    key: Hashable
+    weigh: Callable[[PodShape], int]
+    weigh_moved: Callable[[PodShape], int] | None = None
+    topology: Coded | None = None
+    eligible: BoolArray | None = None
+
+
+class Tally:
+    """Live counts.
+
+    by_node     int64[N]
+    by_domain   int64[D + 1], D distinct values of the topology label. The last place belongs to nodes without the
+                label, is always 0, and is what their code -1 points to
+    total       sum over domains (over nodes, without a topology)
+    """
+
+    def __init__(self, spec: TallySpec, shapes: ShapeTable, size: int) -> None:
+        self.spec = spec
+        self._shapes = shapes
+        self._weights = np.zeros(0, np.int64)
+        self._moved_weights = self._weights
+        self.by_node = np.zeros(size, np.int64)
+        self.total = 0
+        self.version = 0
+        topology = spec.topology
+        self.by_domain = np.zeros(len(topology.values) + 1 if topology else 0, np.int64)
+        self._domain_of: list[int] | None = None
+        if topology is not None:
+            counted = topology.codes if spec.eligible is None else np.where(spec.eligible, topology.codes, -1)
+            self._domain_of = counted.tolist()
+
+    @property
+    def weights(self) -> Int64Array:
+        """int64[T]: the weight of every shape met so far."""
+        self._weights = _extended(self._weights, self._shapes.shapes, self.spec.weigh)
+        return self._weights
+
+    @property
+    def moved_weights(self) -> Int64Array:
+        """int64[T]: the weight of every shape when a pod is only imagined to move."""
+        if self.spec.weigh_moved is None:
+            return self.weights
+        self._moved_weights = _extended(self._moved_weights, self._shapes.shapes, self.spec.weigh_moved)
+        return self._moved_weights
+
+    def add(self, row: int, amount: int) -> None:
+        """Count ``amount`` more (or less) on a node."""
+        self.by_node[row] += amount
+        self.version += 1
+        if self._domain_of is None:
+            self.total += amount
+        elif (domain := self._domain_of[row]) >= 0:
+            self.by_domain[domain] += amount
+            self.total += amount
+
+    @cached_property
+    def counted(self) -> Int64Array:
+        """int64[N]: 1 where a pod of the node counts towards a domain, else 0."""
+        if self._domain_of is None:
+            return np.ones(len(self.by_node), np.int64)
+        return (np.array(self._domain_of) >= 0).astype(np.int64)
+
+    @cached_property
+    def open_domains(self) -> BoolArray:
+        """bool[D + 1]: domains that at least one eligible node belongs to."""
+        found = np.zeros(len(self.by_domain), np.bool_)
+        if self._domain_of is not None:
+            found[[d for d in self._domain_of if d >= 0]] = True
+        return found
+
+
+def _extended(weights: Int64Array, shapes: list[PodShape], weigh: Callable[[PodShape], int]) -> Int64Array:
+    fresh = [weigh(shape) for shape in shapes[len(weights) :]]
+    return np.concatenate([weights, np.array(fresh, np.int64)]) if fresh else weights

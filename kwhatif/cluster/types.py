@@ -1,0 +1,16 @@
+"""Names for the arrays that go round. Shapes are given where they are used; N is the number of nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["AnyArray", "BoolArray", "Float64Array", "Int64Array", "IntpArray"]
+
+AnyArray = npt.NDArray[Any]
+BoolArray = npt.NDArray[np.bool_]
+Int64Array = npt.NDArray[np.int64]
+IntpArray = npt.NDArray[np.intp]
+Float64Array = npt.NDArray[np.float64]

@@ -1,0 +1,124 @@
+"""Some rows of a cluster as a plugin sees them, possibly with pods imagined away or added.
+
+The same filter code answers for the whole cluster, for one row that changed, and for thousands of independent
+"what if these pods left this node?" questions at once: only the view differs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import HostPort, ShapeTable
+from kwhatif.cluster.tally import Tally
+from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
+
+__all__ = ["Change", "NodeView"]
+
+
+class Change:
+    """Pods imagined to come or go, each row for itself.
+
+    shapes     intp[n, P]     numbers of the shapes of the pods in question
+    signs      int64[n, P]    +1 the pod is there in addition, -1 it is away, 0 as it is
+    ports      bool[n, K]     host ports in use after the change, or None when nobody asks
+    requested  int64[n, R]    what the change adds to the nodes' requests
+    count      int64[n]       ... and to their number of pods
+    """
+
+    __slots__ = ("count", "ports", "requested", "shapes", "signs")
+
+    def __init__(
+        self, table: ShapeTable, shapes: IntpArray, signs: Int64Array, ports: BoolArray | None = None
+    ) -> None:
+        self.shapes, self.signs, self.ports = shapes, signs, ports
+        self.requested: Int64Array = np.einsum("np,npr->nr", signs, table.requests[shapes])
+        self.count: Int64Array = signs.sum(axis=1)
+
+    def move(self, table: ShapeTable, places: IntpArray, columns: IntpArray, sign: int) -> None:
+        """Let one more pod come (+1) to, or go (-1) from, each of ``places``: the one in its ``columns``."""
+        self.signs[places, columns] += sign
+        self.requested[places] += sign * table.requests[self.shapes[places, columns]]
+        self.count[places] += sign
+
+    def part(self, places: IntpArray | BoolArray) -> Change:
+        """The same change for some of the rows only."""
+        twin = object.__new__(Change)
+        twin.shapes, twin.signs = self.shapes[places], self.signs[places]
+        twin.ports = None if self.ports is None else self.ports[places]
+        twin.requested, twin.count = self.requested[places], self.count[places]
+        return twin
+
+
+class NodeView:
+    """Rows of a cluster; n is their number. Arrays may be the cluster's own: plugins must not write to them."""
+
+    __slots__ = ("_change", "cluster", "columns", "rows", "size")
+
+    def __init__(self, cluster: Cluster, rows: IntpArray | None = None, change: Change | None = None) -> None:
+        self.cluster = cluster
+        self.columns = cluster.columns
+        self.rows = rows
+        self.size = len(cluster) if rows is None else len(rows)
+        self._change = change
+
+    def __len__(self) -> int:
+        return self.size
+
+    def of(self, column: AnyArray) -> AnyArray:
+        """The rows of an [N, ...] array that belong to this view."""
+        return column if self.rows is None else column[self.rows]
+
+    def row(self, place: int) -> int:
+        """The cluster's row of the view's ``place``-th node."""
+        return place if self.rows is None else int(self.rows[place])
+
+    @property
+    def allocatable(self) -> Int64Array:
+        """int64[n, R]."""
+        return self.of(self.columns.allocatable)
+
+    @property
+    def requested(self) -> Int64Array:
+        """int64[n, R]."""
+        base = self.of(self.cluster.requested)
+        if self._change is None:
+            return base
+        return base + self._change.requested
+
+    @property
+    def non_zero(self) -> Int64Array:
+        """int64[n, 2]: millicores and bytes, with the scheduler's defaults. Changes are for filters only."""
+        return self.of(self.cluster.non_zero)
+
+    @property
+    def pod_count(self) -> Int64Array:
+        """int64[n]."""
+        base = self.of(self.cluster.pod_count)
+        return base if self._change is None else base + self._change.count
+
+    def ports_in_use(self) -> tuple[dict[HostPort, int], BoolArray]:
+        """The columns of host ports, and bool[n, K]: which are in use."""
+        if self._change is not None and self._change.ports is not None:
+            return self.cluster.port_index, self._change.ports
+        return self.cluster.port_index, self.of(self.cluster.ports)
+
+    def label(self, key: str) -> IntpArray:
+        """intp[n]: codes of one label's values, -1 where it is missing."""
+        return self.of(self.columns.label(key).codes)
+
+    def counts(self, tally: Tally) -> Int64Array:
+        """int64[n]: pods counted on each node itself."""
+        base = self.of(tally.by_node)
+        return base if self._change is None else base + self._moved(tally)
+
+    def shift(self, tally: Tally) -> Int64Array | None:
+        """int64[n]: by how much the imagined change alters the count of the node's own domain; None for not at all."""
+        if self._change is None:
+            return None
+        return self._moved(tally) * self.of(tally.counted)
+
+    def _moved(self, tally: Tally) -> Int64Array:
+        assert self._change is not None
+        moved: Int64Array = (tally.moved_weights[self._change.shapes] * self._change.signs).sum(axis=1)
+        return moved

@@ -1,0 +1,58 @@
+"""Every error kwhatif raises on purpose, as one tree. Each class fixes the exit code it leads to.
+
+    KwhatifError                 exit code 2
+    ├── UsageError               the command line asks for something that makes no sense
+    ├── InputError               a file: which one, where in it, what was found, what was expected
+    ├── PolicyError              a scheduler configuration that kube-scheduler would refuse
+    ├── PluginError              a plugin broke its contract or failed: plugin, hook and pod are named
+    └── FidelityError            --strict: the answer would stand on something that is not modelled
+
+"The pod does not fit" is not an error: it is a result with exit code 1.
+"""
+
+from __future__ import annotations
+
+__all__ = ["FidelityError", "InputError", "KwhatifError", "PluginError", "PolicyError", "UsageError"]
+
+
+class KwhatifError(Exception):
+    """Base of all errors that end a command with one clear line."""
+
+    exit_code = 2
+
+
+class UsageError(KwhatifError):
+    """The command line asks for something that makes no sense."""
+
+
+class InputError(KwhatifError):
+    """A file could not be understood.
+
+    ``source`` names the file (with its document, such as ``pods.yaml document 2``), ``place`` is a path such as
+    ``$.spec.containers[0].resources.requests.cpu`` or empty, ``problem`` says what was found and expected.
+    """
+
+    def __init__(self, problem: str, *, source: str = "", place: str = "") -> None:
+        self.problem, self.source, self.place = problem, source, place
+        super().__init__(": ".join(part for part in (source, place, problem) if part))
+
+    def at(self, source: str) -> InputError:
+        """The same error, said of ``source`` (kept if the error already names its file)."""
+        return self if self.source else InputError(self.problem, source=source, place=self.place)
+
+
+class PolicyError(KwhatifError):
+    """A scheduler configuration that kube-scheduler would refuse."""
+
+
+class PluginError(KwhatifError):
+    """A plugin broke its contract or failed."""
+
+    def __init__(self, plugin: str, hook: str, problem: str, *, pod: str = "") -> None:
+        self.plugin, self.hook, self.problem, self.pod = plugin, hook, problem, pod
+        of_pod = f" for pod {pod}" if pod else ""
+        super().__init__(f"plugin {plugin}: {hook}{of_pod}: {problem}")
+
+
+class FidelityError(KwhatifError):
+    """``--strict`` and the answer would stand on something that is not modelled."""

@@ -1,0 +1,1 @@
+"""Extension points, statuses, and the runner that calls plugins."""

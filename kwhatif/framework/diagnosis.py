@@ -1,0 +1,88 @@
+"""Why a pod fits nowhere: verdicts by node, what PreFilter said, and the message people see.
+
+Upstream: pkg/scheduler/framework/types.go (FitError.Error).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kwhatif.cluster.types import IntpArray
+from kwhatif.framework.status import Code, Status
+from kwhatif.framework.verdicts import Verdicts
+
+if TYPE_CHECKING:
+    from kwhatif.cluster.cluster import Cluster
+    from kwhatif.framework.evaluation import Evaluation
+
+__all__ = ["Diagnosis", "fit_message"]
+
+
+def fit_message(nodes: int, histogram: dict[str, int], *, pre_filter: str = "", post_filter: str = "") -> str:
+    """``0/3 nodes are available: 1 Insufficient cpu, 2 Too many pods. <what PostFilter said>``."""
+    message = f"0/{nodes} nodes are available:"
+    if pre_filter:
+        message += f" {pre_filter}."
+    elif histogram:
+        message += f" {', '.join(sorted(f'{count} {reason}' for reason, count in histogram.items()))}."
+    return f"{message} {post_filter}" if post_filter else message
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """What is known when no node is left.
+
+    ``considered`` are the rows that were looked at (all, or those PreFilter narrowed the choice to) and
+    ``verdicts`` are about all N nodes. ``refusal`` is PreFilter's, when it refused the pod outright.
+    """
+
+    cluster: Cluster
+    evaluation: Evaluation
+    verdicts: Verdicts | None = None
+    considered: IntpArray | None = None
+    narrowed_by: tuple[str, ...] = ()
+    refusal: Status | None = None
+
+    def message(self, post_filter: str = "") -> str:
+        """The text of the FailedScheduling event."""
+        if self.refusal is not None:
+            return fit_message(len(self.cluster), {}, pre_filter=self.refusal.message, post_filter=post_filter)
+        assert self.verdicts is not None
+        histogram = self._histogram()
+        return fit_message(len(self.cluster), histogram, post_filter=post_filter)
+
+    def _histogram(self) -> dict[str, int]:
+        assert self.verdicts is not None
+        if self.considered is None:
+            return self.verdicts.histogram()
+        counts: dict[str, int] = {}
+        for blocker in self.verdicts.blockers:
+            found = int(np.count_nonzero(blocker.counted[self.considered]))
+            if found:
+                counts[blocker.rejection.reason] = counts.get(blocker.rejection.reason, 0) + found
+        absent = len(self.cluster) - len(self.considered)
+        if absent:
+            reason = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(self.narrowed_by))}]"
+            counts[reason] = counts.get(reason, 0) + absent
+        return counts
+
+    def status(self, row: int) -> Status | None:
+        """The verdict on one node."""
+        if self.refusal is not None:
+            return self.refusal
+        assert self.verdicts is not None
+        if self.considered is not None and row not in self.considered:
+            return Status.unresolvable("node(s) didn't satisfy plugin(s)")
+        return self.verdicts.status(row)
+
+    def preemptable(self) -> IntpArray:
+        """Rows, in the scheduler's order, where evicting pods might help (upstream: NodesForStatusCode)."""
+        if self.refusal is not None:
+            hopeful = self.refusal.code is Code.UNSCHEDULABLE
+            return np.arange(len(self.cluster) if hopeful else 0)
+        assert self.verdicts is not None
+        rows = np.flatnonzero((self.verdicts.first >= 0) & ~self.verdicts.unresolvable)
+        return rows if self.considered is None else rows[np.isin(rows, self.considered)]

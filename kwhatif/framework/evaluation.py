@@ -1,0 +1,330 @@
+"""All that is known of one pod shape on one cluster under one profile, kept up to date row by row.
+
+Placing a pod changes one row. So the answers of plugins that look at Node objects are worked out once a shape,
+those of plugins that look at a node's own pods again for rows in the journal, and only the rest for every pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
+from kwhatif.cluster.view import Change, NodeView
+from kwhatif.framework.interface import Plugin, Scope, overrides
+from kwhatif.framework.status import Code, Narrowed, Skip, Status
+from kwhatif.framework.verdicts import Verdicts
+
+if TYPE_CHECKING:
+    from kwhatif.framework.runner import Framework
+
+__all__ = ["Evaluation", "PluginScore"]
+
+AnyPlugin = Plugin[Any, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PluginScore:
+    """A plugin's scores over n nodes: int64[n] each; ``weighted`` is ``normalized`` times ``weight``."""
+
+    plugin: str
+    weight: int
+    raw: Int64Array
+    normalized: Int64Array
+
+    @property
+    def weighted(self) -> Int64Array:
+        return self.normalized * self.weight
+
+
+class Evaluation:
+    """Filters and scores of one shape.
+
+    After ``begin``: ``refusal`` if PreFilter refuses the pod, ``narrowed`` intp[] rows if it narrowed the choice,
+    to nodes of ``narrowed_names``, some of which may not exist.
+    """
+
+    def __init__(self, framework: Framework, cluster: Cluster, pod: PodInfo) -> None:
+        self._framework = framework
+        self.cluster = cluster
+        self.refusal: Status | None = None
+        self.narrowed: IntpArray | None = None
+        self.narrowed_names: frozenset[str] = frozenset()
+        self.narrowed_by: tuple[str, ...] = ()
+        self._everything = NodeView(cluster)
+        self._outcomes: dict[str, object] = {}
+        self._asked_each_time: list[AnyPlugin] = []
+        for plugin in framework.pre_filters:
+            if plugin.filter_scope is Scope.CLUSTER:
+                self._asked_each_time.append(plugin)
+            else:
+                self._outcomes[plugin.name] = framework.ask_pre_filter(plugin, pod, cluster)
+        self._settled = not any(isinstance(o, Status | Narrowed) for o in self._outcomes.values())
+        self._prepare_filters(pod)
+        self._prepare_scores(pod)
+        self._seen = len(cluster.journal)
+
+    # --- filters
+
+    def _prepare_filters(self, pod: PodInfo) -> None:
+        self._row_filters: list[tuple[AnyPlugin, object]] = []
+        self._cluster_filters: list[AnyPlugin] = []
+        self.ok: BoolArray = np.ones(len(self.cluster), np.bool_)
+        self._node_ok: BoolArray = self.ok.copy()
+        for plugin in self._framework.filters:
+            if plugin.filter_scope is Scope.CLUSTER:
+                self._cluster_filters.append(plugin)
+                continue
+            state = self._state(plugin)
+            if isinstance(state, Skip):
+                continue
+            if plugin.filter_scope is Scope.ROW:
+                self._row_filters.append((plugin, state))
+            else:
+                for rejection in self._framework.ask_filter(plugin, pod, self._everything, state):
+                    self._node_ok &= ~rejection.where
+        self.ok = self._node_ok & self._passes_row_filters(pod, self._everything)
+
+    def _passes_row_filters(self, pod: PodInfo, view: NodeView) -> BoolArray:
+        ok = np.ones(view.size, np.bool_)
+        for plugin, state in self._row_filters:
+            for rejection in self._framework.ask_filter(plugin, pod, view, state):
+                ok &= ~rejection.where
+        return ok
+
+    def _state(self, plugin: AnyPlugin) -> object:
+        outcome = self._outcomes.get(plugin.name)
+        return outcome.state if isinstance(outcome, Narrowed) else outcome
+
+    def begin(self, pod: PodInfo) -> None:
+        """Run PreFilter for a pod of this shape."""
+        for plugin in self._asked_each_time:
+            outcome = self._framework.ask_pre_filter(plugin, pod, self.cluster)
+            self._outcomes[plugin.name] = outcome
+            if isinstance(outcome, Status | Narrowed):
+                self._settled = False
+        if not self._settled:
+            self._fold_pre_filter()
+
+    def _fold_pre_filter(self) -> None:
+        """Refusals and narrowings in plugin order (upstream: RunPreFilterPlugins)."""
+        self.refusal, self.narrowed, self.narrowed_by = None, None, ()
+        names: frozenset[str] | None = None
+        refused: Status | None = None
+        for plugin in self._framework.pre_filters:
+            outcome = self._outcomes[plugin.name]
+            if isinstance(outcome, Status):
+                refused = Status(outcome.code, outcome.reasons, plugin.name)
+                if outcome.code is not Code.UNSCHEDULABLE:
+                    break
+            elif isinstance(outcome, Narrowed):
+                names = outcome.names if names is None else names & outcome.names
+                self.narrowed_by = (*self.narrowed_by, plugin.name)
+                if not names:
+                    who = sorted(self.narrowed_by)
+                    text = f"plugin {who[0]}" if len(who) == 1 else f"plugin(s) [{' '.join(who)}] simultaneously"
+                    refused = Status.unresolvable(f"node(s) didn't satisfy {text}")
+                    break
+        self.refusal = refused
+        if names is not None:
+            found = (self.cluster.columns.row(name) for name in names)
+            self.narrowed_names = names
+            self.narrowed = np.array(sorted(row for row in found if row is not None), np.intp)
+
+    def refresh(self, pod: PodInfo) -> None:
+        """Bring filters and scores up to date for the rows that changed."""
+        journal = self.cluster.journal
+        if self._seen == len(journal):
+            return
+        rows = np.array(sorted(set(journal[self._seen :])), np.intp)
+        self._seen = len(journal)
+        view = NodeView(self.cluster, rows)
+        self.ok[rows] = self._node_ok[rows] & self._passes_row_filters(pod, view)
+        if self._row_scorers:
+            self._local[rows] = self._static_local[rows] + self._local_scores(pod, view)
+        for held in self._normalized_rows:
+            held.raw[rows] = self._framework.ask_score(held.plugin, pod, view, held.state)
+
+    def stale_rows(self) -> list[int]:
+        """Rows whose answers are out of date."""
+        return self.cluster.journal[self._seen :]
+
+    def passing(self, pod: PodInfo) -> BoolArray:
+        """bool[N]: nodes that pass all filters, as of the last refresh for filters that look at rows."""
+        ok = self.ok
+        for plugin in self._cluster_filters:
+            state = self._state(plugin)
+            if isinstance(state, Skip):
+                continue
+            if ok is self.ok:
+                ok = ok.copy()
+            for rejection in self._framework.ask_filter(plugin, pod, self._everything, state):
+                ok &= ~rejection.where
+        nominated = self._nominated_rows(pod)
+        if nominated is not None:
+            rows, change = nominated
+            ok = ok.copy() if ok is self.ok else ok
+            ok[rows] &= self.verdicts_on(pod, NodeView(self.cluster, rows, change)).passed
+        return ok
+
+    def _running(self, scopes: tuple[Scope, ...] = tuple(Scope)) -> Iterator[tuple[AnyPlugin, object]]:
+        for plugin in self._framework.filters:
+            state = self._state(plugin)
+            if not isinstance(state, Skip) and plugin.filter_scope in scopes:
+                yield plugin, state
+
+    def verdicts_on(self, pod: PodInfo, view: NodeView) -> Verdicts:
+        """All filters' verdicts on a view as it is."""
+        verdicts = Verdicts(view.size)
+        for plugin, state in self._running():
+            verdicts.take(plugin.name, self._framework.ask_filter(plugin, pod, view, state))
+        return verdicts
+
+    def verdicts(self, pod: PodInfo) -> Verdicts:
+        """Verdicts on all nodes, with room kept for nominated pods."""
+        verdicts = self.verdicts_on(pod, self._everything)
+        nominated = self._nominated_rows(pod)
+        if nominated is not None:
+            rows, change = nominated
+            with_them = self.verdicts_on(pod, NodeView(self.cluster, rows, change))
+            rejected = ~with_them.passed
+            if rejected.any():
+                kept = NodeView(self.cluster, rows[rejected], change.part(rejected))
+                verdicts.overlay(rows[rejected], self.verdicts_on(pod, kept))
+        return verdicts
+
+    def fits_after(self, pod: PodInfo, view: NodeView) -> BoolArray:
+        """bool[n]: nodes that pass all filters after the view's change of pods."""
+        ok: BoolArray = np.array(view.of(self._node_ok))
+        for plugin, state in self._running((Scope.ROW, Scope.CLUSTER)):
+            for rejection in self._framework.ask_filter(plugin, pod, view, state):
+                ok &= ~rejection.where
+        return ok
+
+    def _nominated_rows(self, pod: PodInfo) -> tuple[IntpArray, Change] | None:
+        """Rows where pods of the same or higher priority are nominated, and those pods as an imagined change.
+
+        Upstream: RunFilterPluginsWithNominatedPods.
+        """
+        found = nominated_pods(self.cluster, pod)
+        if not found:
+            return None
+        rows = np.array(sorted(found), np.intp)
+        return rows, change_of(self.cluster, rows, [found[int(row)] for row in rows], 1)
+
+    # --- scores
+
+    def _prepare_scores(self, pod: PodInfo) -> None:
+        self._row_scorers: list[tuple[AnyPlugin, int, object]] = []
+        self._normalized_rows: list[_Held] = []
+        self._normalized_static: list[_Held] = []
+        self._cluster_scorers: list[tuple[AnyPlugin, int]] = []
+        self._static_local: Int64Array = np.zeros(len(self.cluster), np.int64)
+        view = self._everything
+        for plugin, weight in self._framework.scorers:
+            if plugin.score_scope is Scope.CLUSTER:
+                self._cluster_scorers.append((plugin, weight))
+                continue
+            state = self._framework.ask_pre_score(plugin, pod, view)
+            if isinstance(state, Skip):
+                continue
+            if overrides(type(plugin), "normalize"):
+                raw = np.array(self._framework.ask_score(plugin, pod, view, state))
+                held = _Held(plugin, weight, state, raw)
+                (self._normalized_rows if plugin.score_scope is Scope.ROW else self._normalized_static).append(held)
+            elif plugin.score_scope is Scope.ROW:
+                self._row_scorers.append((plugin, weight, state))
+            else:
+                scores = self._framework.ask_score(plugin, pod, view, state)
+                self._static_local += weight * self._framework.checked(plugin, scores)
+        self._local = self._static_local + self._local_scores(pod, view)
+        # A score that is the same everywhere is normalised once: it is the same among any of the nodes.
+        self._everywhere = 0
+        for held in list(self._normalized_static):
+            if len(held.raw) and (held.raw == held.raw[0]).all():
+                one = NodeView(self.cluster, np.zeros(1, np.intp))
+                score = self._framework.ask_normalize(held.plugin, pod, one, held.state, held.raw[:1])
+                self._everywhere += held.weight * int(score[0])
+                self._normalized_static.remove(held)
+
+    def _local_scores(self, pod: PodInfo, view: NodeView) -> Int64Array:
+        total = np.zeros(view.size, np.int64)
+        for plugin, weight, state in self._row_scorers:
+            scores = self._framework.ask_score(plugin, pod, view, state)
+            total += weight * self._framework.checked(plugin, scores)
+        return total
+
+    def totals(self, pod: PodInfo, rows: IntpArray) -> Int64Array:
+        """int64[n]: the weighted sum of all scores, normalised among ``rows``."""
+        total = self._local[rows]
+        if self._everywhere:
+            total += self._everywhere
+        if self._normalized_static or self._normalized_rows or self._cluster_scorers:
+            view = NodeView(self.cluster, rows)
+            for held in (*self._normalized_static, *self._normalized_rows):
+                scores = self._framework.ask_normalize(held.plugin, pod, view, held.state, held.raw[rows])
+                total += held.weight * scores
+            for plugin, weight in self._cluster_scorers:
+                found = self._score_one(plugin, weight, pod, view)
+                if found is not None:
+                    total += found.weighted
+        return total
+
+    def _score_one(self, plugin: AnyPlugin, weight: int, pod: PodInfo, view: NodeView) -> PluginScore | None:
+        state = self._framework.ask_pre_score(plugin, pod, view)
+        if isinstance(state, Skip):
+            return None
+        raw = self._framework.ask_score(plugin, pod, view, state)
+        normalized = self._framework.ask_normalize(plugin, pod, view, state, raw)
+        return PluginScore(plugin.name, weight, raw, normalized)
+
+    def scores(self, pod: PodInfo, rows: IntpArray) -> list[PluginScore]:
+        """Every plugin's own scores among ``rows``, in the profile's order; plugins that skip are left out."""
+        view = NodeView(self.cluster, rows)
+        found = (self._score_one(plugin, weight, pod, view) for plugin, weight in self._framework.scorers)
+        return [scores for scores in found if scores is not None]
+
+
+@dataclass(slots=True, eq=False)
+class _Held:
+    plugin: AnyPlugin
+    weight: int
+    state: object
+    raw: Int64Array
+
+
+def nominated_pods(cluster: Cluster, pod: PodInfo) -> dict[int, list[PodInfo]]:
+    """Row -> pods nominated there that this pod must leave room for."""
+    found: dict[int, list[PodInfo]] = {}
+    for node, infos in cluster.nominated.items():
+        row = cluster.columns.row(node)
+        others = [i for i in infos if i.priority >= pod.priority and i.uid != pod.uid]
+        if row is not None and others:
+            found[row] = others
+    return found
+
+
+def change_of(cluster: Cluster, rows: IntpArray, pods: list[list[PodInfo]], sign: int) -> Change:
+    """The change of pods that come to (+1) or leave (-1) each of ``rows``."""
+    width = max((len(some) for some in pods), default=0)
+    shapes = np.zeros((len(rows), width), np.intp)
+    signs = np.zeros((len(rows), width), np.int64)
+    ports = None
+    for place, some in enumerate(pods):
+        for k, info in enumerate(some):
+            shapes[place, k], signs[place, k] = info.shape.index, sign
+            if info.shape.ports:
+                columns = cluster.port_columns(info.shape.ports)
+                if ports is None or ports.shape[1] < cluster.ports.shape[1]:
+                    fresh = cluster.ports[rows].copy()
+                    if ports is not None:
+                        fresh[:, : ports.shape[1]] = ports
+                    ports = fresh
+                ports[place, columns] = sign > 0
+    return Change(cluster.shapes, shapes, signs, ports)
+

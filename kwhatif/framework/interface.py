@@ -1,0 +1,200 @@
+"""The extension points, in the order in which a pod meets them.
+
+A plugin subclasses ``Plugin`` and overrides only the hooks it needs; a hook that is overridden is an extension
+point the plugin has. Arrays of a view are not to be written to. Upstream: kube-scheduler/framework/interface.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import Int64Array
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.status import Code, Narrowed, PermitWait, Rejection, Skip, Status
+from kwhatif.versions import Features
+
+if TYPE_CHECKING:
+    from kwhatif.framework.diagnosis import Diagnosis
+
+__all__ = [
+    "HOOKS",
+    "MAX_SCORE",
+    "Handle",
+    "Plugin",
+    "PostFilterResult",
+    "Scope",
+    "WaitingPod",
+    "extension_points",
+    "overrides",
+]
+
+MAX_SCORE = 100
+
+F = TypeVar("F")
+P = TypeVar("P")
+
+
+class Scope(Enum):
+    """What a plugin's answer for a node depends on, besides the pod."""
+
+    NODE = "the Node object alone"
+    ROW = "the Node object and the pods on it"
+    CLUSTER = "anything"
+
+
+@dataclass(frozen=True, slots=True)
+class PostFilterResult:
+    """``nominated`` names the node that is to get room; ``victims`` leave it."""
+
+    status: Status | None
+    nominated: str = ""
+    victims: tuple[PodInfo, ...] = ()
+
+
+@dataclass(slots=True)
+class WaitingPod:
+    """A pod held by permit plugins: plugin -> seconds of simulated time at which its patience ends."""
+
+    pod: PodInfo
+    node: str
+    deadlines: dict[str, float]
+    denied: Status | None = None
+
+    def allow(self, plugin: str) -> None:
+        """A plugin no longer objects; the pod goes on once none does."""
+        self.deadlines.pop(plugin, None)
+
+    def reject(self, plugin: str, reason: str) -> None:
+        self.denied = Status(Code.UNSCHEDULABLE, (reason,), plugin)
+
+
+@dataclass(slots=True)
+class Handle:
+    """What a plugin may use of the scheduler it runs in.
+
+    ``args`` are the plugin's own arguments: a typed struct for in-tree plugins, else a plain mapping. ``preempt``
+    looks for victims on behalf of a PostFilter plugin. ``waiting`` are the pods that permit plugins hold, by uid.
+    """
+
+    features: Features
+    args: Any
+    preempt: Callable[[PodInfo, Diagnosis, Any], PostFilterResult]
+    waiting: dict[str, WaitingPod] = field(default_factory=dict)
+
+
+class Plugin(Generic[F, P]):
+    """Base of all plugins. F is the state PreFilter hands to Filter, P the one PreScore hands to Score.
+
+    Scope NODE and ROW promise that the pod's own part (PreFilter, PreScore) looks at nothing but the pod and
+    Node objects, so it is asked once for all pods of one shape; CLUSTER plugins are asked for every pod.
+    """
+
+    name: ClassVar[str]
+    filter_scope: ClassVar[Scope] = Scope.CLUSTER
+    score_scope: ClassVar[Scope] = Scope.CLUSTER
+    reads: ClassVar[Collection[str]] = ()
+    """Kinds besides Node and Pod that its answers depend on."""
+    also: ClassVar[Collection[str]] = ()
+    """Extension points the upstream plugin has where there is nothing to do offline."""
+
+    def __init__(self, handle: Handle) -> None:
+        self.handle = handle
+
+    @property
+    def request_sums(self) -> tuple[int, int]:
+        """How often upstream adds up the pod's requests in PreFilter and in PreScore (``overhead_drift``)."""
+        return 0, 0
+
+    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+        """Refuse a pod before it enters the queue."""
+        raise NotImplementedError
+
+    def queue_key(self, pod: PodInfo, order: int) -> Any:
+        """Sort key of a pod in the queue; ``order`` counts pods as they came."""
+        raise NotImplementedError
+
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> F | Narrowed | Skip | Status | None:
+        """Look at the pod once; the answer goes to Filter, SKIP leaves Filter out, a Status refuses the pod."""
+        raise NotImplementedError
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: F) -> Iterator[Rejection]:
+        """Which nodes of the view refuse the pod, reason by reason."""
+        raise NotImplementedError
+
+    def post_filter(self, pod: PodInfo, diagnosis: Diagnosis) -> PostFilterResult:
+        """No node fits: make room, or say why not."""
+        raise NotImplementedError
+
+    def pre_score(self, pod: PodInfo, nodes: NodeView) -> P | Skip:
+        """Look at the pod and the feasible nodes once; SKIP leaves Score out."""
+        raise NotImplementedError
+
+    def score(self, pod: PodInfo, nodes: NodeView, state: P) -> Int64Array:
+        """int64[n]: a raw score per node of the view."""
+        raise NotImplementedError
+
+    def normalize(self, pod: PodInfo, nodes: NodeView, state: P, scores: Int64Array) -> Int64Array:
+        """int64[n]: raw scores of the same nodes brought to 0..100."""
+        raise NotImplementedError
+
+    def reserve(self, pod: PodInfo, node: str) -> Status | None:
+        """Claim what the pod needs on the chosen node; a Status undoes all reservations."""
+        raise NotImplementedError
+
+    def unreserve(self, pod: PodInfo, node: str) -> None:
+        """Give back what ``reserve`` claimed; also called when ``reserve`` itself refused."""
+        raise NotImplementedError
+
+    def permit(self, pod: PodInfo, node: str) -> Status | PermitWait | None:
+        """Approve (None), deny, or hold the pod for a while."""
+        raise NotImplementedError
+
+    def pre_bind(self, pod: PodInfo, node: str) -> Status | None:
+        raise NotImplementedError
+
+    def bind(self, pod: PodInfo, node: str) -> Status | None | Skip:
+        """Bind the pod, or SKIP to leave it to the next binder."""
+        raise NotImplementedError
+
+    def post_bind(self, pod: PodInfo, node: str) -> None:
+        raise NotImplementedError
+
+
+HOOKS: Mapping[str, str] = {
+    "preEnqueue": "pre_enqueue",
+    "queueSort": "queue_key",
+    "preFilter": "pre_filter",
+    "filter": "filter",
+    "postFilter": "post_filter",
+    "preScore": "pre_score",
+    "score": "score",
+    "reserve": "reserve",
+    "permit": "permit",
+    "preBind": "pre_bind",
+    "bind": "bind",
+    "postBind": "post_bind",
+}
+"""Extension point -> the hook that implements it."""
+
+
+def extension_points(plugin: type[Plugin[Any, Any]]) -> frozenset[str]:
+    """The extension points a plugin class has."""
+    found = {
+        point
+        for point, hook in HOOKS.items()
+        if overrides(plugin, hook)
+    }
+    if overrides(plugin, "unreserve"):
+        found.add("reserve")
+    return frozenset({*found, *plugin.also})
+
+
+def overrides(plugin: type[Plugin[Any, Any]], hook: str) -> bool:
+    """Whether a plugin class implements a hook itself."""
+    return getattr(plugin, hook) is not getattr(Plugin, hook)
+

@@ -1,0 +1,195 @@
+"""A profile brought to life: its plugins by extension point, called in order, their contracts checked.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import Int64Array
+from kwhatif.cluster.view import NodeView
+from kwhatif.errors import KwhatifError, PluginError
+from kwhatif.framework.diagnosis import Diagnosis
+from kwhatif.framework.interface import HOOKS, MAX_SCORE, Plugin, PostFilterResult, overrides
+from kwhatif.framework.status import Code, PermitWait, Rejection, Skip, Status
+
+__all__ = ["Framework"]
+
+AnyPlugin = Plugin[Any, Any]
+T = TypeVar("T")
+
+
+class Framework:
+    """Plugins of one profile, by extension point, and how each hook is run.
+
+    ``plugins`` maps each extension point to its plugins in order; ``weights`` a score plugin's name to its weight.
+    """
+
+    def __init__(
+        self, profile_name: str, plugins: Mapping[str, Sequence[AnyPlugin]], weights: Mapping[str, int]
+    ) -> None:
+        self.profile_name = profile_name
+        self._at = {
+            point: [p for p in plugins.get(point, ()) if _acts(p, point)] for point in HOOKS
+        }
+        self.pre_filters = self._at["preFilter"]
+        self.filters = self._at["filter"]
+        self.scorers = [(plugin, weights[plugin.name]) for plugin in self._at["score"]]
+        self._pre_scored = frozenset(plugin.name for plugin in self._at["preScore"])
+
+    def request_sums(self, *, scored: bool) -> int:
+        """How often one cycle adds up the pod's requests upstream."""
+        filtered = sum(plugin.request_sums[0] for plugin in self.all_plugins)
+        return filtered + (sum(plugin.request_sums[1] for plugin in self._at["preScore"]) if scored else 0)
+
+    def plugins_at(self, point: str) -> Sequence[AnyPlugin]:
+        """The plugins at an extension point, in order."""
+        return self._at[point]
+
+    @property
+    def all_plugins(self) -> list[AnyPlugin]:
+        """Every plugin once, sorted by name."""
+        return [p for _, p in sorted({p.name: p for at in self._at.values() for p in at}.items())]
+
+    # --- the queue
+
+    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+        """The first refusal to let the pod into the queue."""
+        for plugin in self._at["preEnqueue"]:
+            status = _guard(plugin, "pre_enqueue", pod, lambda p=plugin: p.pre_enqueue(pod))
+            if status is not None:
+                return _named(status, plugin)
+        return None
+
+    def queue_key(self, pod: PodInfo, order: int) -> Any:
+        plugin = self._at["queueSort"][0]
+        return _guard(plugin, "queue_key", pod, lambda: plugin.queue_key(pod, order))
+
+    # --- filters and scores
+
+    def ask_pre_filter(self, plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> object:
+        return _guard(plugin, "pre_filter", pod, lambda: plugin.pre_filter(pod, cluster))
+
+    def ask_filter(
+        self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object
+    ) -> Iterator[Rejection]:
+        try:
+            yield from plugin.filter(pod, view, state)
+        except KwhatifError:
+            raise
+        except Exception as error:
+            raise _blame(plugin, "filter", pod, error) from error
+
+    def ask_pre_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView) -> object:
+        """The plugin's state for Score, SKIP, or None for a plugin that has no PreScore."""
+        if plugin.name not in self._pre_scored and not overrides(type(plugin), "pre_score"):
+            return None
+        return _guard(plugin, "pre_score", pod, lambda: plugin.pre_score(pod, view))
+
+    def ask_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> Int64Array:
+        return _guard(plugin, "score", pod, lambda: plugin.score(pod, view, state))
+
+    def ask_normalize(
+        self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object, raw: Int64Array
+    ) -> Int64Array:
+        """Scores from 0 to 100; those of a plugin without ``normalize`` as they are."""
+        if overrides(type(plugin), "normalize"):
+            raw = _guard(plugin, "normalize", pod, lambda: plugin.normalize(pod, view, state, raw))
+        return self.checked(plugin, raw)
+
+    @staticmethod
+    def checked(plugin: AnyPlugin, scores: Int64Array) -> Int64Array:
+        """The scores, if they are in range."""
+        if len(scores) and not 0 <= scores.min() <= scores.max() <= MAX_SCORE:
+            worst = scores.min() if scores.min() < 0 else scores.max()
+            raise PluginError(
+                plugin.name,
+                "score",
+                f"returns an invalid score {worst}, it should be in the range of [0, {MAX_SCORE}] after normalizing",
+            )
+        return scores
+
+    def post_filter(self, pod: PodInfo, diagnosis: Diagnosis) -> PostFilterResult:
+        """Ask plugins in turn to make room; their refusals add up to one message."""
+        reasons: list[str] = []
+        for plugin in self._at["postFilter"]:
+            result = _guard(plugin, "post_filter", pod, lambda p=plugin: p.post_filter(pod, diagnosis))
+            if result.status is None or result.status.code in (Code.UNRESOLVABLE, Code.ERROR):
+                return result
+            reasons.extend(result.status.reasons)
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons)))
+
+    # --- binding
+
+    def reserve(self, pod: PodInfo, node: str) -> Status | None:
+        """Reserve at all plugins; on a refusal everything is given back and the refusal returned."""
+        for plugin in self._at["reserve"]:
+            if not overrides(type(plugin), "reserve"):
+                continue
+            status = _guard(plugin, "reserve", pod, lambda p=plugin: p.reserve(pod, node))
+            if status is not None:
+                self.unreserve(pod, node)
+                return _named(status, plugin)
+        return None
+
+    def unreserve(self, pod: PodInfo, node: str) -> None:
+        """Give back all reservations, the last plugin first."""
+        for plugin in reversed(self._at["reserve"]):
+            if overrides(type(plugin), "unreserve"):
+                _guard(plugin, "unreserve", pod, lambda p=plugin: p.unreserve(pod, node))
+
+    def permit(self, pod: PodInfo, node: str) -> Status | dict[str, float] | None:
+        """None to go on, a refusal, or the plugins that want to wait and for how many seconds at most."""
+        waits: dict[str, float] = {}
+        for plugin in self._at["permit"]:
+            answer = _guard(plugin, "permit", pod, lambda p=plugin: p.permit(pod, node))
+            if isinstance(answer, PermitWait):
+                waits[plugin.name] = answer.seconds
+            elif answer is not None:
+                return _named(answer, plugin)
+        return waits or None
+
+    def bind(self, pod: PodInfo, node: str) -> Status | None:
+        """PreBind, Bind and PostBind."""
+        for plugin in self._at["preBind"]:
+            status = _guard(plugin, "pre_bind", pod, lambda p=plugin: p.pre_bind(pod, node))
+            if status is not None:
+                return _named(status, plugin)
+        for plugin in self._at["bind"]:
+            answer = _guard(plugin, "bind", pod, lambda p=plugin: p.bind(pod, node))
+            if isinstance(answer, Skip):
+                continue
+            if answer is not None:
+                return _named(answer, plugin)
+            break
+        for plugin in self._at["postBind"]:
+            _guard(plugin, "post_bind", pod, lambda p=plugin: p.post_bind(pod, node))
+        return None
+
+
+def _acts(plugin: AnyPlugin, point: str) -> bool:
+    """Whether the plugin does anything at the point, rather than only having it upstream."""
+    if point == "reserve":
+        return overrides(type(plugin), "reserve") or overrides(type(plugin), "unreserve")
+    return overrides(type(plugin), HOOKS[point])
+
+
+def _named(status: Status, plugin: AnyPlugin) -> Status:
+    return Status(status.code, status.reasons, plugin.name)
+
+
+def _guard(plugin: AnyPlugin, hook: str, pod: PodInfo, call: Callable[[], T]) -> T:
+    try:
+        return call()
+    except KwhatifError:
+        raise
+    except Exception as error:
+        raise _blame(plugin, hook, pod, error) from error
+
+
+def _blame(plugin: AnyPlugin, hook: str, pod: PodInfo, error: Exception) -> PluginError:
+    return PluginError(plugin.name, hook, f"{type(error).__name__}: {error}", pod=pod.key)

@@ -1,0 +1,55 @@
+"""The in-tree plugins, one file each, named as upstream names them.
+
+Upstream: pkg/scheduler/framework/plugins/registry.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kwhatif.framework.interface import Plugin
+from kwhatif.plugins.default_binder import DefaultBinder
+from kwhatif.plugins.default_preemption import DefaultPreemption
+from kwhatif.plugins.dynamic_resources import DynamicResources
+from kwhatif.plugins.image_locality import ImageLocality
+from kwhatif.plugins.inter_pod_affinity import InterPodAffinity
+from kwhatif.plugins.node_affinity import NodeAffinity
+from kwhatif.plugins.node_declared_features import NodeDeclaredFeatures
+from kwhatif.plugins.node_name import NodeName
+from kwhatif.plugins.node_ports import NodePorts
+from kwhatif.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from kwhatif.plugins.node_resources_fit import NodeResourcesFit
+from kwhatif.plugins.node_unschedulable import NodeUnschedulable
+from kwhatif.plugins.pod_topology_spread import PodTopologySpread
+from kwhatif.plugins.priority_sort import PrioritySort
+from kwhatif.plugins.scheduling_gates import SchedulingGates
+from kwhatif.plugins.taint_toleration import TaintToleration
+
+__all__ = ["IN_TREE", "NOT_MODELLED"]
+
+IN_TREE: Mapping[str, type[Plugin[Any, Any]]] = {
+    plugin.name: plugin
+    for plugin in (
+        DefaultBinder,
+        DefaultPreemption,
+        DynamicResources,
+        ImageLocality,
+        InterPodAffinity,
+        NodeAffinity,
+        NodeDeclaredFeatures,
+        NodeName,
+        NodePorts,
+        NodeResourcesBalancedAllocation,
+        NodeResourcesFit,
+        NodeUnschedulable,
+        PodTopologySpread,
+        PrioritySort,
+        SchedulingGates,
+        TaintToleration,
+    )
+}
+"""Name -> class."""
+
+NOT_MODELLED = frozenset({"NodeVolumeLimits", "VolumeBinding", "VolumeRestrictions", "VolumeZone"})
+"""In-tree plugins that are not modelled yet; the fidelity report says which pods they would have had a say on."""

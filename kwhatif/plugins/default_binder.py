@@ -1,0 +1,13 @@
+"""DefaultBinder: binds. Offline there is no API server to refuse. Upstream: plugins/defaultbinder."""
+
+from __future__ import annotations
+
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.framework.interface import Plugin
+
+
+class DefaultBinder(Plugin[None, None]):
+    name = "DefaultBinder"
+
+    def bind(self, pod: PodInfo, node: str) -> None:
+        return None

@@ -1,0 +1,41 @@
+"""ImageLocality: favours nodes that hold the pod's images already, the more widely spread ones counting more.
+
+Upstream: plugins/imagelocality/image_locality.go.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import Int64Array
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.interface import MAX_SCORE, Plugin, Scope
+
+MIB = 1024 * 1024
+LEAST = 23 * MIB
+MOST_PER_CONTAINER = 1000 * MIB
+
+
+class ImageLocality(Plugin[None, None]):
+    name = "ImageLocality"
+    score_scope = Scope.NODE
+
+    def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
+        spec, columns = pod.shape.spec, nodes.columns
+        containers = [*(spec.init_containers or ()), *(spec.containers or ())]
+        volumes = [v.image.reference or "" for v in spec.volumes or () if v.image is not None]
+        total = np.zeros(len(columns), np.int64)
+        for image in (*(c.image or "" for c in containers), *volumes):
+            state_of = columns.images.get(normalized(image))
+            if state_of is not None:
+                spread = len(state_of.rows) / len(columns)
+                total[state_of.rows] += int(float(state_of.size) * spread)
+        most = MOST_PER_CONTAINER * len(containers)
+        scores: Int64Array = MAX_SCORE * (np.clip(total, LEAST, max(most, LEAST)) - LEAST) // max(most - LEAST, 1)
+        return nodes.of(scores)
+
+
+def normalized(image: str) -> str:
+    """An image name with its tag; ``latest`` where it has none."""
+    return f"{image}:latest" if image.rfind(":") <= image.rfind("/") else image

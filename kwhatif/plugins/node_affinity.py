@@ -1,0 +1,140 @@
+"""NodeAffinity: node selectors and node affinity, the pod's own and the profile's ``addedAffinity``.
+
+Upstream: plugins/nodeaffinity/node_affinity.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwhatif.api.core import NodeSelectorTerm, PreferredSchedulingTerm
+from kwhatif.api.selectors import NodeTerm, RequiredNodeAffinity
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import Int64Array
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.arithmetic import default_normalize
+from kwhatif.framework.interface import Handle, Plugin, Scope
+from kwhatif.framework.status import SKIP, Narrowed, Rejection, Skip, Status
+
+Preference = tuple[int, NodeTerm]
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """(weight, term) pairs that count for the score."""
+
+    terms: tuple[Preference, ...]
+
+
+class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
+    name = "NodeAffinity"
+    filter_scope = Scope.NODE
+    score_scope = Scope.NODE
+
+    def __init__(self, handle: Handle) -> None:
+        super().__init__(handle)
+        added = getattr(handle.args, "added_affinity", None)
+        required = added.required_during_scheduling_ignored_during_execution if added else None
+        self._added: RequiredNodeAffinity | None = None
+        if required is not None:
+            terms = tuple(t for t in map(NodeTerm.of, required.node_selector_terms or ()) if t)
+            self._added = RequiredNodeAffinity((), terms)
+        preferred = added.preferred_during_scheduling_ignored_during_execution if added else None
+        self._added_preferences = _preferences(preferred or ())
+
+    def pre_filter(
+        self, pod: PodInfo, cluster: Cluster
+    ) -> RequiredNodeAffinity | Narrowed | Skip | Status:
+        spec = pod.shape.spec
+        affinity = spec.affinity.node_affinity if spec.affinity else None
+        required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
+        if required is None and self._added is None and spec.node_selector is None:
+            return SKIP
+        names = _names(required.node_selector_terms or ()) if required else None
+        if names is None:
+            return pod.shape.node_affinity
+        if not names:
+            return Status.unresolvable("pod affinity terms conflict")
+        return Narrowed(names, pod.shape.node_affinity)
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: RequiredNodeAffinity) -> Iterator[Rejection]:
+        admitted = np.ones(nodes.size, np.bool_)
+        if self._added is not None:
+            admitted = nodes.of(nodes.columns.matching(self._added))
+            yield Rejection(
+                ~admitted,
+                "node(s) didn't match scheduler-enforced node affinity",
+                unresolvable=True,
+                detail=lambda place: "the profile's addedAffinity does not admit the node",
+            )
+        yield Rejection(
+            admitted & ~nodes.of(nodes.columns.matching(state)),
+            "node(s) didn't match Pod's node affinity/selector",
+            unresolvable=True,
+            detail=lambda place: _mismatch(state, nodes, place),
+        )
+
+    def pre_score(self, pod: PodInfo, nodes: NodeView) -> Preferences | Skip:
+        spec = pod.shape.spec
+        affinity = spec.affinity.node_affinity if spec.affinity else None
+        preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else None
+        if preferred is None and not self._added_preferences:
+            return SKIP
+        return Preferences((*self._added_preferences, *_preferences(preferred or ())))
+
+    def score(self, pod: PodInfo, nodes: NodeView, state: Preferences) -> Int64Array:
+        total = np.zeros(len(nodes.columns), np.int64)
+        for weight, term in state.terms:
+            total += weight * nodes.columns.matching_term(term.expressions, term.fields, broken=term.broken)
+        scores: Int64Array = nodes.of(total)
+        return scores
+
+    def normalize(
+        self, pod: PodInfo, nodes: NodeView, state: Preferences, scores: Int64Array
+    ) -> Int64Array:
+        return default_normalize(scores, reverse=False)
+
+
+def _preferences(terms: Sequence[PreferredSchedulingTerm]) -> tuple[Preference, ...]:
+    compiled = ((t.weight, NodeTerm.of(t.preference)) for t in terms if t.weight)
+    return tuple((weight, term) for weight, term in compiled if term is not None)
+
+
+def _names(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
+    """The node names that the terms narrow the choice to; None when some term leaves it open."""
+    if not terms:
+        return None
+    names: frozenset[str] = frozenset()
+    for term in terms:
+        lists = [
+            frozenset(field.values or ())
+            for field in term.match_fields or ()
+            if field.key == "metadata.name" and field.operator == "In"
+        ]
+        if not lists:
+            return None
+        names |= frozenset.intersection(*lists)
+    return names
+
+
+def _mismatch(affinity: RequiredNodeAffinity, nodes: NodeView, place: int) -> str:
+    node = nodes.columns.nodes[nodes.row(place)]
+    labels = node.metadata.labels or {}
+
+    def unmet(requirement_key: str, text: str) -> str:
+        have = labels.get(requirement_key)
+        return f"wants {text}, node has {'no such label' if have is None else f'{requirement_key}={have}'}"
+
+    wrong = [unmet(r.key, str(r)) for r in affinity.labels if not r.matches(labels.get(r.key))]
+    if wrong:
+        return "; ".join(wrong)
+    terms = []
+    for term in affinity.terms or ():
+        missing = [unmet(r.key, str(r)) for r in term.expressions if not r.matches(labels.get(r.key))]
+        missing += [f"wants node {r}" for r in term.fields if not r.matches(node.name)]
+        terms.append(" and ".join(missing) or "unreadable term")
+    return " or ".join(terms) or "the required affinity has no terms, so it matches no node"

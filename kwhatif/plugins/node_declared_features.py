@@ -1,0 +1,59 @@
+"""NodeDeclaredFeatures: what a pod needs of its kubelet, against what nodes declare.
+
+Upstream: plugins/nodedeclaredfeatures and component-helpers/nodedeclaredfeatures/features; only features that
+are inferred for scheduling appear here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwhatif.api.core import PodSpec
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.interface import Plugin, Scope
+from kwhatif.framework.status import SKIP, Rejection, Skip
+
+
+@dataclass(frozen=True, slots=True)
+class NeededFeatures:
+    names: frozenset[str]
+
+
+class NodeDeclaredFeatures(Plugin[NeededFeatures, None]):
+    name = "NodeDeclaredFeatures"
+    filter_scope = Scope.NODE
+
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> NeededFeatures | Skip:
+        if not self.handle.features.node_declared_features:
+            return SKIP
+        names = needed(pod.shape.spec)
+        return NeededFeatures(names) if names else SKIP
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: NeededFeatures) -> Iterator[Rejection]:
+        lacking = [state.names - declared for declared in nodes.columns.declared_features]
+        yield Rejection(
+            nodes.of(np.array([bool(names) for names in lacking], np.bool_)),
+            "node(s) didn't match Pod's required features",
+            unresolvable=True,
+            detail=lambda place: f"node does not declare {', '.join(sorted(lacking[nodes.row(place)]))}",
+        )
+
+
+def needed(spec: PodSpec) -> frozenset[str]:
+    """The node features a pod cannot run without."""
+    names = set()
+    rules = [
+        rule
+        for container in (*(spec.containers or ()), *(spec.init_containers or ()))
+        for rule in container.restart_policy_rules or ()
+    ]
+    if any(rule.action == "RestartAllContainers" for rule in rules):
+        names.add("RestartAllContainersOnContainerExits")
+    if spec.host_network and spec.host_users is False:
+        names.add("UserNamespacesHostNetworkSupport")
+    return frozenset(names)

@@ -1,0 +1,28 @@
+"""NodeName: a pod that names its node. Upstream: plugins/nodename/node_name.go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.interface import Plugin, Scope
+from kwhatif.framework.status import Rejection
+
+
+class NodeName(Plugin[None, None]):
+    name = "NodeName"
+    filter_scope = Scope.NODE
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
+        wanted = pod.shape.spec.node_name
+        if wanted:
+            elsewhere = np.array([name != wanted for name in nodes.columns.names], np.bool_)
+            yield Rejection(
+                nodes.of(elsewhere),
+                "node(s) didn't match the requested node name",
+                unresolvable=True,
+                detail=lambda place: f"the pod names node {wanted}",
+            )

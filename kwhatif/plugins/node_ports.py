@@ -1,0 +1,48 @@
+"""NodePorts: host ports are one to a node. Upstream: plugins/nodeports/node_ports.go and HostPortInfo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import HostPort, PodInfo
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.interface import Plugin, Scope
+from kwhatif.framework.status import SKIP, Rejection, Skip
+
+ANY = "0.0.0.0"
+
+
+@dataclass(frozen=True, slots=True)
+class WantedPorts:
+    ports: tuple[HostPort, ...]
+
+
+class NodePorts(Plugin[WantedPorts, None]):
+    name = "NodePorts"
+    filter_scope = Scope.ROW
+
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> WantedPorts | Skip:
+        return WantedPorts(pod.shape.ports) if pod.shape.ports else SKIP
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: WantedPorts) -> Iterator[Rejection]:
+        index, in_use = nodes.ports_in_use()
+        taken = {port: column for port, column in index.items() if any(_clash(w, port) for w in state.ports)}
+        if not taken:
+            return
+        columns = list(taken.values())
+
+        def detail(place: int) -> str:
+            held = [port for port, column in taken.items() if in_use[place, column]]
+            return ", ".join(f"host port {port}/{protocol} is in use on {ip}" for ip, protocol, port in held)
+
+        yield Rejection(
+            in_use[:, columns].any(axis=1),
+            "node(s) didn't have free ports for the requested pod ports",
+            detail=detail,
+        )
+
+
+def _clash(wanted: HostPort, used: HostPort) -> bool:
+    return wanted[1:] == used[1:] and (wanted[0] == used[0] or ANY in (wanted[0], used[0]))

@@ -1,0 +1,80 @@
+"""NodeResourcesBalancedAllocation: favours nodes whose resources the pod would bring into balance.
+
+Upstream: plugins/noderesources/balanced_allocation.go.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import Float64Array, Int64Array
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.allocation import ScoredResources
+from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Scope
+from kwhatif.framework.status import SKIP, Skip
+
+
+class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
+    name = "NodeResourcesBalancedAllocation"
+    score_scope = Scope.ROW
+
+    def __init__(self, handle: Handle) -> None:
+        super().__init__(handle)
+        self._resources = [(spec.name, spec.weight) for spec in handle.args.resources]
+
+    @property
+    def request_sums(self) -> tuple[int, int]:
+        return 0, len(self._resources)
+
+    def pre_score(self, pod: PodInfo, nodes: NodeView) -> ScoredResources | Skip:
+        asked = pod.shape.score_requests
+        if pod.shape.drift:
+            # Upstream adds the requests up once for every resource, after DynamicResources' PreFilter did so.
+            before = 1 + int(self.handle.features.dra_extended_resource)
+            places = {name: place for place, (name, _) in enumerate(self._resources, before)}
+            asked = {
+                name: amount + pod.shape.drift.get(name, 0) * places.get(name, 0)
+                for name, amount in asked.items()
+            }
+        if not any(asked.get(name, 0) for name, _ in self._resources):
+            return SKIP
+        return ScoredResources.of(self._resources, asked, nodes.cluster, with_defaults=False)
+
+    def score(self, pod: PodInfo, nodes: NodeView, state: ScoredResources) -> Int64Array:
+        at = state.on(nodes)
+        there = at.capacity != 0
+        capacity = at.safe_capacity
+        with_pod = balance(np.minimum(at.requested / capacity, 1.0), there)
+        without = balance(np.minimum(at.used / capacity, 1.0), there)
+        return MAX_SCORE // 2 + (MAX_SCORE // 2 + with_pod - without) // 2
+
+
+def balance(fractions: Float64Array, there: np.typing.NDArray[np.bool_]) -> Int64Array:
+    """int64[n]: 100 times (1 - standard deviation) of the fractions in use, over the resources a node has.
+
+    Sums go resource by resource, left to right, so that rounding is the same as upstream's.
+    """
+    size, resources = fractions.shape
+    if resources == 2 and there.all():
+        deviation = np.abs((fractions[:, 0] - fractions[:, 1]) / 2)
+        scores: Int64Array = ((1 - deviation) * float(MAX_SCORE)).astype(np.int64)
+        return scores
+    count = there.sum(axis=1)
+    total = np.zeros(size)
+    for k in range(resources):
+        total = total + np.where(there[:, k], fractions[:, k], 0.0)
+    mean = total / np.maximum(count, 1)
+    squares = np.zeros(size)
+    first, second = np.zeros(size), np.zeros(size)
+    seen = np.zeros(size, np.int64)
+    for k in range(resources):
+        here = there[:, k]
+        squares = squares + np.where(here, (fractions[:, k] - mean) * (fractions[:, k] - mean), 0.0)
+        first = np.where(here & (seen == 0), fractions[:, k], first)
+        second = np.where(here & (seen == 1), fractions[:, k], second)
+        seen += here
+    of_two = np.abs((first - second) / 2)
+    of_more = np.sqrt(squares / np.maximum(count, 1))
+    deviation = np.where(count == 2, of_two, np.where(count > 2, of_more, 0.0))
+    return ((1 - deviation) * float(MAX_SCORE)).astype(np.int64)

@@ -1,0 +1,152 @@
+"""NodeResourcesFit: is there room, and how full should a node be?
+
+Upstream: plugins/noderesources/fit.go and its three scoring strategies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.requests import is_extended
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import Int64Array, IntpArray
+from kwhatif.cluster.units import spell_amount
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.allocation import Allocation, ScoredResources
+from kwhatif.framework.arithmetic import broken_linear, go_round
+from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Scope
+from kwhatif.framework.status import Rejection
+
+MAX_SHAPE_SCORE = 10
+"""Points of a RequestedToCapacityRatio shape go from 0 to 10."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Requested resources: names, their columns on the resource axis, and amounts; all k long."""
+
+    names: tuple[str, ...]
+    columns: IntpArray
+    amounts: Int64Array
+
+
+class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
+    name = "NodeResourcesFit"
+    filter_scope = Scope.ROW
+    score_scope = Scope.ROW
+
+    def __init__(self, handle: Handle) -> None:
+        super().__init__(handle)
+        args = handle.args
+        self._ignored: Collection[str] = frozenset(args.ignored_resources or ())
+        self._ignored_groups: Collection[str] = frozenset(args.ignored_resource_groups or ())
+        strategy = args.scoring_strategy
+        self._resources = [(spec.name, spec.weight) for spec in strategy.resources]
+        self._rate = _strategy(strategy)
+
+    @property
+    def request_sums(self) -> tuple[int, int]:
+        return 1, 0
+
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Wanted:
+        wanted = {
+            name: amount
+            for name, amount in pod.shape.requests.items()
+            if amount > 0 and not self._is_ignored(name)
+        }
+        axis = cluster.shapes.resources
+        return Wanted(
+            tuple(wanted),
+            np.array([axis.column(name) for name in wanted], np.intp),
+            np.array(list(wanted.values()), np.int64),
+        )
+
+    def _is_ignored(self, name: str) -> bool:
+        return is_extended(name) and (name in self._ignored or name.partition("/")[0] in self._ignored_groups)
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: Wanted) -> Iterator[Rejection]:
+        count, allowed = nodes.pod_count, nodes.of(nodes.columns.allowed_pods)
+        yield Rejection(
+            count >= allowed,
+            "Too many pods",
+            detail=lambda place: f"pods: {count[place]} of {allowed[place]} in use",
+        )
+        if not state.names:
+            return
+        capacity = nodes.allocatable[:, state.columns]
+        used = nodes.requested[:, state.columns]
+        short = state.amounts > capacity - used
+        if not short.any():
+            return
+        never = state.amounts > capacity
+        for k in np.flatnonzero(short.any(axis=0)):
+            name, amount = state.names[k], int(state.amounts[k])
+
+            def detail(place: int, k: int = int(k), name: str = name, amount: int = amount) -> str:
+                return spell_shortage(name, amount, int(used[place, k]), int(capacity[place, k]))
+
+            yield Rejection(short[:, k], f"Insufficient {name}", unresolvable=never[:, k], detail=detail)
+
+    def pre_score(self, pod: PodInfo, nodes: NodeView) -> ScoredResources:
+        return ScoredResources.of(
+            self._resources, pod.shape.fit_score_requests, nodes.cluster, with_defaults=True
+        )
+
+    def score(self, pod: PodInfo, nodes: NodeView, state: ScoredResources) -> Int64Array:
+        return self._rate(state.on(nodes), state)
+
+
+def spell_shortage(name: str, asks: int, used: int, capacity: int) -> str:
+    """The arithmetic of a shortage: ``memory: asks 4Gi, free 2.8Gi of 16Gi, short 1.2Gi``."""
+    free = capacity - used
+    return (
+        f"{name}: asks {spell_amount(name, asks)}, free {spell_amount(name, free)} of "
+        f"{spell_amount(name, capacity)}, short {spell_amount(name, asks - free)}"
+    )
+
+
+Rate = Callable[[Allocation, ScoredResources], Int64Array]
+
+
+def _strategy(strategy: object) -> Rate:
+    kind = getattr(strategy, "type", None) or "LeastAllocated"
+    if kind == "MostAllocated":
+        return most_allocated
+    if kind == "RequestedToCapacityRatio":
+        ratio = getattr(strategy, "requested_to_capacity_ratio", None)
+        shape = (ratio.shape if ratio else None) or ()
+        scale = MAX_SCORE // MAX_SHAPE_SCORE
+        return requested_to_capacity_ratio(tuple((p.utilization, p.score * scale) for p in shape))
+    return least_allocated
+
+
+def least_allocated(at: Allocation, resources: ScoredResources) -> Int64Array:
+    """int64[n]: the emptier, the better. Upstream: least_allocated.go."""
+    share = (at.capacity - at.requested) * MAX_SCORE // at.safe_capacity
+    return at.weighted(np.where(at.requested > at.capacity, 0, share))
+
+
+def most_allocated(at: Allocation, resources: ScoredResources) -> Int64Array:
+    """int64[n]: the fuller, the better. Upstream: most_allocated.go."""
+    return at.weighted(np.minimum(at.requested, at.capacity) * MAX_SCORE // at.safe_capacity)
+
+
+def requested_to_capacity_ratio(shape: tuple[tuple[int, int], ...]) -> Rate:
+    """A scorer after a given curve over utilisation in percent. Upstream: requested_to_capacity_ratio.go."""
+
+    def rate(at: Allocation, resources: ScoredResources) -> Int64Array:
+        percent = np.where(at.requested > at.capacity, 100, at.requested * 100 // at.safe_capacity)
+        total = np.zeros(len(at.capacity), np.int64)
+        weights = np.zeros(len(at.capacity), np.int64)
+        for k in range(at.capacity.shape[1]):
+            score = broken_linear(shape, percent[:, k])
+            counts = (score > 0) & (at.capacity[:, k] != 0)
+            total += np.where(counts, score * resources.weights[k], 0)
+            weights += np.where(counts, resources.weights[k], 0)
+        return np.where(weights == 0, 0, go_round(total / np.maximum(weights, 1)))
+
+    return rate

@@ -1,0 +1,34 @@
+"""NodeUnschedulable: cordoned nodes. Upstream: plugins/nodeunschedulable/node_unschedulable.go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.api.core import Taint
+from kwhatif.api.selectors import untolerated
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.interface import Plugin, Scope
+from kwhatif.framework.status import Rejection
+
+CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+class NodeUnschedulable(Plugin[None, None]):
+    name = "NodeUnschedulable"
+    filter_scope = Scope.NODE
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
+        blocked = untolerated(
+            (CORDON,),
+            pod.shape.spec.tolerations or [],
+            (CORDON.effect,),
+            comparison_operators=self.handle.features.taint_toleration_comparison_operators,
+        )
+        if blocked:
+            yield Rejection(
+                nodes.of(nodes.columns.unschedulable),
+                "node(s) were unschedulable",
+                unresolvable=True,
+                detail=lambda place: "the node is cordoned (spec.unschedulable)",
+            )

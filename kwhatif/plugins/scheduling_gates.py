@@ -1,0 +1,15 @@
+"""SchedulingGates: a gated pod does not enter the queue. Upstream: plugins/schedulinggates/scheduling_gates.go."""
+
+from __future__ import annotations
+
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.framework.interface import Plugin
+from kwhatif.framework.status import Status
+
+
+class SchedulingGates(Plugin[None, None]):
+    name = "SchedulingGates"
+
+    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+        gates = [gate.name for gate in pod.shape.spec.scheduling_gates or ()]
+        return Status.unresolvable(f"waiting for scheduling gates: [{' '.join(gates)}]") if gates else None

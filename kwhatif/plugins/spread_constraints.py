@@ -1,0 +1,141 @@
+"""Topology spread constraints as a pod means them: its own or the profile's defaults, selectors compiled.
+
+Upstream: plugins/podtopologyspread/common.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kwhatif.api.core import TopologySpreadConstraint
+from kwhatif.api.selectors import Selector
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.columns import NodeColumns
+from kwhatif.cluster.owners import default_selector
+from kwhatif.cluster.shapes import PodShape
+from kwhatif.cluster.tally import TallySpec
+from kwhatif.cluster.types import BoolArray
+from kwhatif.versions import Features
+
+__all__ = ["HOSTNAME", "Constraint", "ConstraintSource", "all_keys_present"]
+
+HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+
+SYSTEM_DEFAULTS = (
+    TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable="ScheduleAnyway"),
+    TopologySpreadConstraint(max_skew=5, topology_key=ZONE, when_unsatisfiable="ScheduleAnyway"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    max_skew: int
+    topology_key: str
+    selector: Selector
+    min_domains: int
+    honor_affinity: bool
+    honor_taints: bool
+
+    def tally(
+        self, shape: PodShape, cluster: Cluster, keys_present: BoolArray | None, features: Features
+    ) -> TallySpec:
+        """Count the namespace's pods it selects, by domain, on the nodes that may be counted."""
+        columns = cluster.columns
+        eligible = np.ones(len(columns), np.bool_) if keys_present is None else keys_present.copy()
+        affinity: Hashable = None
+        taints: Hashable = None
+        if self.honor_affinity and not shape.node_affinity.trivial:
+            affinity = shape.node_affinity
+            eligible &= columns.matching(shape.node_affinity)
+        if self.honor_taints:
+            codes, lists = columns.untolerated(
+                shape,
+                ("NoSchedule", "NoExecute"),
+                comparison_operators=features.taint_toleration_comparison_operators,
+            )
+            clean = np.array([not found for found in lists], np.bool_)
+            taints = clean.tobytes()
+            eligible &= clean[codes]
+        selector, namespace = self.selector, shape.namespace
+        key = ("spread", namespace, selector, self.topology_key, affinity, taints, eligible.tobytes())
+
+        def moves(other: PodShape) -> int:
+            return int(other.namespace == namespace and selector.matches(other.labels))
+
+        def counts(other: PodShape) -> int:
+            return 0 if other.terminating or selector.empty else moves(other)
+
+        return TallySpec(key, counts, moves, columns.label(self.topology_key), eligible)
+
+    def tally_by_node(self, shape: PodShape) -> TallySpec:
+        """Count the namespace's pods it selects on each node, whether or not the node may be counted."""
+        selector, namespace = self.selector, shape.namespace
+
+        def counts(other: PodShape) -> int:
+            if other.terminating or selector.empty or other.namespace != namespace:
+                return 0
+            return int(selector.matches(other.labels))
+
+        return TallySpec(("spread on node", namespace, selector), counts)
+
+
+class ConstraintSource:
+    """Where a pod's constraints come from under one profile."""
+
+    def __init__(self, args: Any, features: Features) -> None:
+        self.system_defaulted = args.defaulting_type == "System"
+        self._defaults: Sequence[TopologySpreadConstraint] = (
+            SYSTEM_DEFAULTS if self.system_defaulted else tuple(args.default_constraints or ())
+        )
+        self._features = features
+
+    def of(self, shape: PodShape, cluster: Cluster, action: str) -> tuple[Constraint, ...]:
+        """The pod's constraints with this ``whenUnsatisfiable``; the defaults if it has none of its own."""
+        own = shape.spec.topology_spread_constraints
+        if own:
+            return self._compile(own, shape, action)
+        defaults = self._compile(self._defaults, shape, action)
+        if not defaults:
+            return ()
+        selector = default_selector(shape, cluster.objects)
+        if selector.empty:
+            return ()
+        return tuple(replace(constraint, selector=selector) for constraint in defaults)
+
+    def _compile(
+        self, constraints: Sequence[TopologySpreadConstraint], shape: PodShape, action: str
+    ) -> tuple[Constraint, ...]:
+        policies = self._features.node_inclusion_policy_in_pod_topology_spread
+        return tuple(
+            Constraint(
+                c.max_skew,
+                c.topology_key,
+                self._selector(c, shape),
+                c.min_domains if c.min_domains is not None else 1,
+                honor_affinity=not policies or (c.node_affinity_policy or "Honor") == "Honor",
+                honor_taints=policies and c.node_taints_policy == "Honor",
+            )
+            for c in constraints
+            if c.when_unsatisfiable == action
+        )
+
+    def _selector(self, constraint: TopologySpreadConstraint, shape: PodShape) -> Selector:
+        selector = Selector.of(constraint.label_selector)
+        if self._features.match_label_keys_in_pod_topology_spread:
+            keys = constraint.match_label_keys or ()
+            same = {key: shape.labels[key] for key in keys if key in shape.labels}
+            selector = selector.also(Selector.of_labels(same).requirements)
+        return selector
+
+
+def all_keys_present(constraints: Sequence[Constraint], columns: NodeColumns) -> BoolArray:
+    """bool[N]: nodes that carry the topology labels of all constraints."""
+    present = np.ones(len(columns), np.bool_)
+    for constraint in constraints:
+        present &= columns.label(constraint.topology_key).present
+    return present

@@ -1,0 +1,59 @@
+"""TaintToleration: taints a pod does not tolerate keep it away, or off if it can help it.
+
+Upstream: plugins/tainttoleration/taint_toleration.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kwhatif.api.core import Taint
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import Int64Array
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.arithmetic import default_normalize
+from kwhatif.framework.interface import Plugin, Scope
+from kwhatif.framework.status import Rejection
+
+
+class TaintToleration(Plugin[None, None]):
+    name = "TaintToleration"
+    filter_scope = Scope.NODE
+    score_scope = Scope.NODE
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
+        codes, lists = nodes.columns.untolerated(
+            pod.shape, ("NoSchedule", "NoExecute"), comparison_operators=self._operators
+        )
+        places = nodes.of(codes)
+        yield Rejection(
+            np.array([bool(taints) for taints in lists], np.bool_)[places],
+            "node(s) had untolerated taint(s)",
+            unresolvable=True,
+            detail=lambda place: " and ".join(f"taint {spell(t)} not tolerated" for t in lists[places[place]]),
+        )
+
+    def pre_score(self, pod: PodInfo, nodes: NodeView) -> None:
+        return None
+
+    def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
+        codes, lists = nodes.columns.untolerated(
+            pod.shape, ("PreferNoSchedule",), comparison_operators=self._operators
+        )
+        counts: Int64Array = np.array([len(taints) for taints in lists], np.int64)[nodes.of(codes)]
+        return counts
+
+    def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
+        return default_normalize(scores, reverse=True)
+
+    @property
+    def _operators(self) -> bool:
+        return self.handle.features.taint_toleration_comparison_operators
+
+
+def spell(taint: Taint) -> str:
+    """A taint as kubectl spells it: ``key=value:Effect``."""
+    value = f"={taint.value}" if taint.value else ""
+    return f"{taint.key}{value}:{taint.effect}"

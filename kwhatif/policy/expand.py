@@ -1,0 +1,173 @@
+"""Which plugin runs at which extension point, in which order and with which weight.
+
+Upstream: NewFramework, updatePluginList, expandMultiPointPlugins and getValidScoreWeights in
+scheduler/framework/runtime/framework.go, and profile.NewMap; the errors are theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from kwhatif.errors import PolicyError
+from kwhatif.policy.golang import go_quote
+from kwhatif.policy.profile import MULTI_POINT, PluginRef, Profile, SchedulerConfiguration
+
+__all__ = ["Implements", "expand", "expand_all"]
+
+# What a plugin has: its extension points; None (or a LookupError) when nobody provides the plugin.
+Implements = Callable[[str], Collection[str] | None]
+Expanded = dict[str, tuple[PluginRef, ...]]
+
+# The order in which upstream looks at extension points, which decides what error is met first.
+_INTERFACES = {
+    "preFilter": "PreFilterPlugin",
+    "filter": "FilterPlugin",
+    "postFilter": "PostFilterPlugin",
+    "reserve": "ReservePlugin",
+    "preScore": "PreScorePlugin",
+    "score": "ScorePlugin",
+    "preBind": "PreBindPlugin",
+    "bind": "BindPlugin",
+    "postBind": "PostBindPlugin",
+    "permit": "PermitPlugin",
+    "preEnqueue": "PreEnqueuePlugin",
+    "queueSort": "QueueSortPlugin",
+    "placementGenerate": "PlacementGeneratePlugin",
+    "placementScore": "PlacementScorePlugin",
+}
+_MAX_NODE_SCORE = 100
+_MAX_TOTAL_SCORE = 2**63 - 1
+
+
+class _RefusedError(Exception):
+    """An upstream error, before it is said of which profile."""
+
+
+def expand(profile: Profile, implements: Implements) -> Expanded:
+    """The plugins of every extension point but multiPoint, in running order.
+
+    ``implements(name)`` names the extension points of a plugin. Weights are set at ``score`` and
+    ``placementScore``, where 0 becomes 1, and are 0 elsewhere. Raises PolicyError as kube-scheduler would
+    refuse to start.
+    """
+    try:
+        return _expand(profile, implements)
+    except _RefusedError as refused:
+        raise PolicyError(
+            f"initializing profiles: creating profile for scheduler name {profile.scheduler_name}: {refused}"
+        ) from None
+
+
+def expand_all(configuration: SchedulerConfiguration, implements: Implements) -> dict[str, Expanded]:
+    """``expand`` for every profile, by scheduler name; also checks that all sort their common queue alike."""
+    expanded = {profile.scheduler_name: expand(profile, implements) for profile in configuration.profiles}
+    first, *others = configuration.profiles
+    canon = expanded[first.scheduler_name]["queueSort"][0].name
+    for profile in others:
+        sorter = expanded[profile.scheduler_name]["queueSort"][0].name
+        of_profile = f"for profile {go_quote(profile.scheduler_name)}"
+        if sorter != canon:
+            names = f"{go_quote(sorter)}, first: {go_quote(canon)}"
+            raise PolicyError(f"initializing profiles: different queue sort plugins {of_profile}: {names}")
+        if profile.args.get(sorter) != first.args.get(canon):
+            raise PolicyError(f"initializing profiles: different queue sort plugin args {of_profile}")
+    return expanded
+
+
+def _expand(profile: Profile, implements: Implements) -> Expanded:
+    known = {}
+    for plugins in profile.plugins.values():
+        for ref in plugins.enabled:
+            if ref.name not in known:
+                known[ref.name] = _points_of(ref.name, implements)
+    registered = {point: _registered(profile, point, known) for point in _INTERFACES}
+    names = {point: _merged(profile, point, registered[point], known) for point in _INTERFACES}
+    _check_counts(profile.scheduler_name, names)
+    expanded = {}
+    for point in profile.plugins:
+        if point == MULTI_POINT:
+            continue
+        weights = _weights(profile, point, known) if point in ("score", "placementScore") else {}
+        expanded[point] = tuple(PluginRef(name, weights.get(name, 0)) for name in names[point])
+    return expanded
+
+
+def _points_of(name: str, implements: Implements) -> Collection[str] | None:
+    try:
+        return implements(name)
+    except LookupError:
+        return None
+
+
+_Known = dict[str, Collection[str] | None]
+
+
+def _has(name: str, point: str, known: _Known) -> bool:
+    """Whether a plugin extends a point. Raises when nobody provides the plugin."""
+    points = known[name]
+    if points is None:
+        raise _RefusedError(f"{_INTERFACES[point]} {go_quote(name)} does not exist")
+    return point in points
+
+
+def _registered(profile: Profile, point: str, known: _Known) -> list[str]:
+    """The plugins enabled at the point itself."""
+    names: list[str] = []
+    for ref in profile.plugins[point].enabled:
+        if not _has(ref.name, point, known):
+            raise _RefusedError(f"plugin {go_quote(ref.name)} does not extend {_INTERFACES[point]} plugin")
+        if ref.name in names:
+            raise _twice(ref.name, point)
+        names.append(ref.name)
+    return names
+
+
+def _twice(name: str, point: str) -> _RefusedError:
+    return _RefusedError(f'plugin {go_quote(name)} already registered as "{_INTERFACES[point]}"')
+
+
+def _merged(profile: Profile, point: str, own: list[str], known: _Known) -> list[str]:
+    """A point's own plugins with multiPoint's: those in both, then multiPoint's, then the other own ones."""
+    disabled = profile.plugins[point].disabled
+    multi_point = profile.plugins[MULTI_POINT].enabled
+    if "*" in disabled or not multi_point:
+        return own
+    both, added = set(), []
+    for ref in multi_point:
+        if not _has(ref.name, point, known) or ref.name in disabled:
+            continue
+        if ref.name in own:
+            both.add(ref.name)
+        elif ref.name in added:
+            raise _twice(ref.name, point)
+        else:
+            added.append(ref.name)
+    return [*(n for n in own if n in both), *added, *(n for n in own if n not in both)]
+
+
+def _check_counts(scheduler_name: str, names: dict[str, list[str]]) -> None:
+    profile = f"profile with scheduler name {go_quote(scheduler_name)}"
+    sorters = len(names["queueSort"])
+    if sorters != 1:
+        raise _RefusedError(f"only one queue sort plugin required for {profile}, but got {sorters}")
+    if not names["bind"]:
+        raise _RefusedError(f"at least one bind plugin is needed for {profile}")
+    if len(names["placementGenerate"]) > 1:
+        raise _RefusedError(f"at most one placement generate plugin is allowed for {profile}")
+
+
+def _weights(profile: Profile, point: str, known: _Known) -> dict[str, int]:
+    """The weight of each plugin that scores: the point's own, else multiPoint's; zero becomes one."""
+    refs: Iterable[PluginRef] = (*profile.plugins[point].enabled, *profile.plugins[MULTI_POINT].enabled)
+    weights: dict[str, int] = {}
+    total = 0
+    for ref in refs:
+        if ref.name in weights or not _has(ref.name, point, known):
+            continue
+        weights[ref.name] = ref.weight or 1
+        scaled = weights[ref.name] * _MAX_NODE_SCORE
+        if scaled > _MAX_TOTAL_SCORE - total:
+            kind = "score plugins" if point == "score" else "placement score plugins"
+            raise _RefusedError(f"{kind}: total score of Score plugins could overflow")
+        total += scaled
+    return weights

@@ -1,0 +1,152 @@
+"""Load a KubeSchedulerConfiguration: read, complete, validate, and make a value of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kwhatif.errors import PolicyError
+from kwhatif.policy.args import ARGS
+from kwhatif.policy.defaults import enabled_names, with_defaults
+from kwhatif.policy.fields import aggregate
+from kwhatif.policy.intree import InTree, in_tree
+from kwhatif.policy.profile import (
+    EXTENSION_POINTS,
+    FrozenMap,
+    PluginRef,
+    PluginSet,
+    Profile,
+    SchedulerConfiguration,
+)
+from kwhatif.policy.reading import GROUP, REMOVED_IN, RefusedError, read
+from kwhatif.policy.startup import apply_extenders, start_problems
+from kwhatif.policy.structs import KubeSchedulerConfiguration, KubeSchedulerProfile, Plugins
+from kwhatif.policy.validation import validate
+from kwhatif.versions import DEFAULT_MINOR
+
+__all__ = ["Examination", "default_configuration", "examine", "load_configuration"]
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """The outcome of looking at a document: a configuration, or why it is refused.
+
+    ``problems`` has a line for each reason, ``error`` is all of them as kube-scheduler prints them.
+    """
+
+    configuration: SchedulerConfiguration | None
+    problems: tuple[str, ...] = ()
+    error: str = ""
+
+
+def default_configuration(minor: str = DEFAULT_MINOR) -> SchedulerConfiguration:
+    """What kube-scheduler runs with when it is given no file."""
+    return load_configuration(None, source="", minor=minor)
+
+
+def load_configuration(
+    document: object, *, source: str, minor: str = DEFAULT_MINOR
+) -> SchedulerConfiguration:
+    """The configuration in a parsed YAML or JSON document; None stands for no file at all.
+
+    Raises PolicyError, naming ``source`` and everything that kube-scheduler would say, all in one line.
+    """
+    outcome = examine(document, source=source, minor=minor)
+    if outcome.configuration is None:
+        raise PolicyError(f"{source}: {outcome.error}" if source else outcome.error)
+    return outcome.configuration
+
+
+def examine(
+    document: object, *, source: str = "", minor: str = DEFAULT_MINOR, accept_removed: bool = True
+) -> Examination:
+    """Like ``load_configuration``, but a refusal is an answer.
+
+    Without ``accept_removed``, formats that upstream has removed are refused as upstream refuses them.
+    """
+    facts = in_tree(minor)
+    warnings: list[str] = []
+    if document is None:
+        config = KubeSchedulerConfiguration()
+    else:
+        try:
+            config, version, ignored = read(document, accept_removed=accept_removed)
+        except RefusedError as refused:
+            return Examination(None, refused.problems, str(refused))
+        warnings += _format_warnings(version, ignored, minor)
+    config = with_defaults(config, facts)
+    problems = validate(config, facts)
+    if not problems:
+        warnings += _idle_warnings(config, facts)
+        config, problems = apply_extenders(config)
+    if not problems:
+        problems = list(start_problems(config, facts))
+    if problems:
+        return Examination(None, tuple(dict.fromkeys(problems)), aggregate(problems))
+    prefix = f"{source}: " if source else ""
+    return Examination(_as_value(config, tuple(prefix + warning for warning in warnings)))
+
+
+def _format_warnings(version: str, ignored: list[str], minor: str) -> Iterator[str]:
+    if version in REMOVED_IN:
+        yield (
+            f"{GROUP}/{version} was removed in Kubernetes {REMOVED_IN[version]}, so kube-scheduler {minor} "
+            f"refuses this file; it is read as {GROUP}/v1"
+        )
+    if version == "v1beta2":
+        yield (
+            f"the default plugins are those of Kubernetes {minor}: InterPodAffinity and NodeAffinity weigh 2 "
+            "and TaintToleration 3, where v1beta2 gave each of them 1"
+        )
+    for field in ignored:
+        yield f"{field} is ignored: it does not bear on scheduling"
+
+
+def _idle_warnings(config: KubeSchedulerConfiguration, facts: InTree) -> Iterator[str]:
+    """What the user wrote that decides nothing here."""
+    for index, profile in enumerate(config.profiles):
+        enabled = set(enabled_names(profile.plugins or Plugins()))
+        for position, plugin in enumerate(profile.plugin_config):
+            idle = f"profiles[{index}].pluginConfig[{position}] has no effect: plugin {plugin.name}"
+            if plugin.name not in enabled:
+                yield f"{idle} is not enabled in profile {profile.scheduler_name}"
+            elif plugin.name in facts.points and plugin.name not in ARGS:
+                yield f"{idle} takes no arguments"
+    for index, extender in enumerate(config.extenders):
+        url = extender.url_prefix
+        yield f"extenders[{index}] is not called: what {url} would filter, score or preempt is left out"
+
+
+def _as_value(config: KubeSchedulerConfiguration, warnings: tuple[str, ...]) -> SchedulerConfiguration:
+    return SchedulerConfiguration(
+        profiles=tuple(map(_profile, config.profiles)),
+        percentage_of_nodes_to_score=config.percentage_of_nodes_to_score,
+        pod_initial_backoff_seconds=config.pod_initial_backoff_seconds,
+        pod_max_backoff_seconds=config.pod_max_backoff_seconds,
+        extenders=config.extenders,
+        parallelism=config.parallelism,
+        leader_election=config.leader_election,
+        client_connection=config.client_connection,
+        enable_profiling=config.enable_profiling,
+        enable_contention_profiling=bool(config.enable_contention_profiling),
+        delay_cache_until_active=config.delay_cache_until_active,
+        warnings=warnings,
+    )
+
+
+def _profile(profile: KubeSchedulerProfile) -> Profile:
+    """Without the arguments of plugins that are not enabled, which upstream does not print either."""
+    plugins = profile.plugins or Plugins()
+    enabled = set(enabled_names(plugins))
+    sets = {}
+    for point in EXTENSION_POINTS:
+        merged = plugins.at(point)
+        refs = tuple(PluginRef(plugin.name, plugin.weight or 0) for plugin in merged.enabled)
+        sets[point] = PluginSet(refs, tuple(plugin.name for plugin in merged.disabled))
+    args = {c.name: c.args for c in profile.plugin_config if c.name in enabled and c.args is not None}
+    return Profile(
+        scheduler_name=profile.scheduler_name or "",
+        plugins=FrozenMap(sets),
+        args=FrozenMap(dict(sorted(args.items()))),
+        percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
+    )

@@ -1,0 +1,137 @@
+"""The effective configuration as kube-scheduler prints it with ``--write-config-to``.
+
+Upstream: LogOrWriteConfig in cmd/kube-scheduler/app/options/configfile.go, and sigs.k8s.io/yaml, which sorts
+all keys.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import Any
+
+import msgspec
+import yaml
+
+from kwhatif.policy.args import Args
+from kwhatif.policy.golang import go_number
+from kwhatif.policy.profile import EXTENSION_POINTS, Profile, SchedulerConfiguration
+from kwhatif.policy.reading import GROUP
+from kwhatif.policy.schema import Kind, slots
+
+__all__ = ["as_document", "as_json", "as_yaml"]
+
+_API_VERSION = f"{GROUP}/v1"
+
+
+def as_document(configuration: SchedulerConfiguration) -> dict[str, Any]:
+    """Plain data, every default spelled out, keys sorted; loading it again gives an equal configuration."""
+    document = {
+        "apiVersion": _API_VERSION,
+        "clientConnection": _struct(configuration.client_connection),
+        "enableContentionProfiling": configuration.enable_contention_profiling,
+        "enableProfiling": configuration.enable_profiling,
+        "kind": "KubeSchedulerConfiguration",
+        "leaderElection": _struct(configuration.leader_election),
+        "parallelism": configuration.parallelism,
+        "percentageOfNodesToScore": configuration.percentage_of_nodes_to_score,
+        "podInitialBackoffSeconds": configuration.pod_initial_backoff_seconds,
+        "podMaxBackoffSeconds": configuration.pod_max_backoff_seconds,
+        "profiles": [_profile(profile) for profile in configuration.profiles],
+    }
+    if configuration.delay_cache_until_active:
+        document["delayCacheUntilActive"] = True
+    if configuration.extenders:
+        document["extenders"] = [_struct(extender) for extender in configuration.extenders]
+    return dict(sorted(document.items()))
+
+
+def _profile(profile: Profile) -> dict[str, Any]:
+    shown: dict[str, Any] = {}
+    if profile.percentage_of_nodes_to_score is not None:
+        shown["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score
+    if profile.args:
+        shown["pluginConfig"] = [
+            {"args": _args(args), "name": name} for name, args in sorted(profile.args.items())
+        ]
+    shown["plugins"] = {point: _plugin_set(profile, point) for point in sorted(EXTENSION_POINTS)}
+    shown["schedulerName"] = profile.scheduler_name
+    return shown
+
+
+def _plugin_set(profile: Profile, point: str) -> dict[str, Any]:
+    plugins = profile.plugins[point]
+    shown = {}
+    if plugins.disabled:
+        # Upstream carries a weight even here.
+        shown["disabled"] = [{"name": name, "weight": 0} for name in plugins.disabled]
+    if plugins.enabled:
+        shown["enabled"] = [{"name": ref.name, "weight": ref.weight} for ref in plugins.enabled]
+    return shown
+
+
+def _args(args: Any) -> Any:
+    if not isinstance(args, Args):
+        return args
+    shown = {"apiVersion": _API_VERSION, "kind": type(args).__name__, **_struct(args)}
+    return dict(sorted(shown.items()))
+
+
+def _struct(struct: msgspec.Struct) -> dict[str, Any]:
+    """A Struct as Go prints it: what is empty only where Go prints it all the same."""
+    shown = {}
+    for key, slot in slots(type(struct)).items():
+        value = getattr(struct, slot.attribute)
+        kind = slot.kind
+        always = slot.always or kind.tag in ("struct", "duration")
+        if (value is None and not slot.always) or (not value and not always and not kind.optional):
+            continue
+        shown[key] = _value(kind, value)
+    return shown
+
+
+def _value(kind: Kind, value: Any) -> Any:
+    if value is None:
+        return None
+    match kind.tag:
+        case "struct":
+            return _struct(value)
+        case "list" | "tuple" if kind.item:
+            return [_value(kind.item, item) for item in value]
+        case "duration":
+            return str(value)
+        case "float":
+            return int(value) if go_number(value).lstrip("-").isdigit() else value
+        case "bytes":
+            return base64.b64encode(value).decode()
+    return value
+
+
+# What YAML readers take for a number or a boolean though PyYAML does not think so.
+_AMBIGUOUS = re.compile(
+    r"[yYnN]|[-+]?(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9_]+)?|[-+]?0[xXoObB][0-9a-fA-F_]+"
+)
+
+
+class _Dumper(yaml.SafeDumper):
+    """YAML in upstream's style: empty and ambiguous strings in double quotes, no anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    quoted = not text or _AMBIGUOUS.fullmatch(text)
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if quoted else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def as_yaml(configuration: SchedulerConfiguration) -> str:
+    return yaml.dump(as_document(configuration), Dumper=_Dumper, width=10**9, allow_unicode=True)
+
+
+def as_json(configuration: SchedulerConfiguration) -> str:
+    return json.dumps(as_document(configuration), indent=2, ensure_ascii=False) + "\n"

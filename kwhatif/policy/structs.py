@@ -1,0 +1,195 @@
+"""KubeSchedulerConfiguration as its YAML spells it (upstream: kube-scheduler/config/v1/types.go).
+
+Lists are tuples, so that a value can be a key. A field whose absence upstream fills with a constant has that
+constant as its default here; what depends on other fields is filled in by ``defaults.py``. ``apiVersion`` and
+``kind`` are read before decoding and belong to the document, not to the value.
+
+``Meta(extra=...)`` carries what the annotation cannot say: ``go`` is the Go type that error messages name,
+``always`` marks fields that are printed even when empty, ``embedded`` names the Go struct that a field is
+inlined from.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, dataclass_transform
+
+import msgspec
+
+from kwhatif.policy.duration import Duration
+
+__all__ = [
+    "EXTENSION_POINTS",
+    "MULTI_POINT",
+    "Bool",
+    "ClientConnectionConfiguration",
+    "ConfigStruct",
+    "Extender",
+    "ExtenderManagedResource",
+    "ExtenderTLSConfig",
+    "Int32",
+    "Int64",
+    "KubeSchedulerConfiguration",
+    "KubeSchedulerProfile",
+    "LeaderElectionConfiguration",
+    "Plugin",
+    "PluginConfig",
+    "PluginSet",
+    "Plugins",
+    "Text",
+]
+
+# In upstream's order. multiPoint stands for every point that a plugin has; the last two are for pod groups.
+EXTENSION_POINTS = (
+    "preEnqueue",
+    "queueSort",
+    "preFilter",
+    "filter",
+    "postFilter",
+    "preScore",
+    "score",
+    "reserve",
+    "permit",
+    "preBind",
+    "bind",
+    "postBind",
+    "multiPoint",
+    "placementGenerate",
+    "placementScore",
+)
+MULTI_POINT = "multiPoint"
+
+
+def _debugging(**extra: object) -> msgspec.Meta:
+    return msgspec.Meta(extra={"embedded": "DebuggingConfiguration", "always": True, **extra})
+
+
+OptionalInt32 = Annotated[int, msgspec.Meta(extra={"go": "int32"})]
+Int32 = Annotated[int, msgspec.Meta(extra={"go": "int32", "always": True})]
+Int64 = Annotated[int, msgspec.Meta(extra={"go": "int64", "always": True})]
+Float32 = Annotated[float, msgspec.Meta(extra={"go": "float32", "always": True})]
+Bool = Annotated[bool, msgspec.Meta(extra={"always": True})]
+Text = Annotated[str, msgspec.Meta(extra={"always": True})]
+
+
+# Tells type checkers what msgspec does: what is derived from a frozen struct is frozen too.
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
+class ConfigStruct(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
+    """A part of the configuration; ``go_package`` is the package that Go puts before its type name."""
+
+    go_package: ClassVar[str] = "v1"
+
+
+class LeaderElectionConfiguration(ConfigStruct):
+    go_package: ClassVar[str] = "v1alpha1"
+
+    leader_elect: Bool = True
+    lease_duration: Duration = Duration(0)
+    renew_deadline: Duration = Duration(0)
+    retry_period: Duration = Duration(0)
+    resource_lock: Text = ""
+    resource_name: Text = ""
+    resource_namespace: Text = ""
+
+
+class ClientConnectionConfiguration(ConfigStruct):
+    go_package: ClassVar[str] = "v1alpha1"
+
+    kubeconfig: Text = ""
+    accept_content_types: Text = ""
+    content_type: Text = ""
+    qps: Float32 = 0.0
+    burst: Int32 = 0
+
+
+class Plugin(ConfigStruct):
+    name: Text = ""
+    weight: OptionalInt32 | None = None
+
+
+class PluginSet(ConfigStruct):
+    enabled: tuple[Plugin, ...] = ()
+    disabled: tuple[Plugin, ...] = ()
+
+
+class Plugins(ConfigStruct):
+    pre_enqueue: PluginSet = PluginSet()
+    queue_sort: PluginSet = PluginSet()
+    pre_filter: PluginSet = PluginSet()
+    filter: PluginSet = PluginSet()
+    post_filter: PluginSet = PluginSet()
+    pre_score: PluginSet = PluginSet()
+    score: PluginSet = PluginSet()
+    reserve: PluginSet = PluginSet()
+    permit: PluginSet = PluginSet()
+    pre_bind: PluginSet = PluginSet()
+    bind: PluginSet = PluginSet()
+    post_bind: PluginSet = PluginSet()
+    multi_point: PluginSet = PluginSet()
+    placement_generate: PluginSet = PluginSet()
+    placement_score: PluginSet = PluginSet()
+
+    def at(self, point: str) -> PluginSet:
+        """The set of an extension point, by its name in ``EXTENSION_POINTS``."""
+        attribute = self.__struct_fields__[self.__struct_encode_fields__.index(point)]
+        found: PluginSet = getattr(self, attribute)
+        return found
+
+
+class PluginConfig(ConfigStruct):
+    """``args`` is as decoded from YAML until it is known whose it is, then one of ``args.py``'s structs."""
+
+    name: Text = ""
+    args: Any = None
+
+
+class KubeSchedulerProfile(ConfigStruct):
+    scheduler_name: str | None = None
+    percentage_of_nodes_to_score: OptionalInt32 | None = None
+    plugins: Plugins | None = None
+    plugin_config: tuple[PluginConfig, ...] = ()
+
+
+class ExtenderManagedResource(ConfigStruct):
+    name: Text = ""
+    ignored_by_scheduler: bool = False
+
+
+class ExtenderTLSConfig(ConfigStruct):
+    insecure: bool = False
+    server_name: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    ca_file: str = ""
+    cert_data: bytes = b""
+    key_data: bytes = b""
+    ca_data: bytes = b""
+
+
+class Extender(ConfigStruct):
+    url_prefix: Text = ""
+    filter_verb: str = ""
+    preempt_verb: str = ""
+    prioritize_verb: str = ""
+    weight: int = 0
+    bind_verb: str = ""
+    enable_https: bool = msgspec.field(default=False, name="enableHTTPS")
+    tls_config: ExtenderTLSConfig | None = None
+    http_timeout: Duration = Duration(0)
+    node_cache_capable: bool = False
+    managed_resources: tuple[ExtenderManagedResource, ...] = ()
+    ignorable: bool = False
+
+
+class KubeSchedulerConfiguration(ConfigStruct):
+    parallelism: Int32 = 16
+    leader_election: LeaderElectionConfiguration = LeaderElectionConfiguration()
+    client_connection: ClientConnectionConfiguration = ClientConnectionConfiguration()
+    enable_profiling: Annotated[bool, _debugging()] = True
+    # Follows enable_profiling unless set.
+    enable_contention_profiling: Annotated[bool | None, _debugging()] = None
+    percentage_of_nodes_to_score: Int32 = 0
+    pod_initial_backoff_seconds: Int64 = 1
+    pod_max_backoff_seconds: Int64 = 10
+    profiles: tuple[KubeSchedulerProfile, ...] = ()
+    extenders: tuple[Extender, ...] = ()
+    delay_cache_until_active: bool = False

@@ -1,0 +1,184 @@
+"""What kube-scheduler refuses in a completed configuration.
+
+Upstream: scheduler/apis/config/validation/validation.go. Everything wrong is reported, in upstream's order
+and words. Upstream's validation never looks at the arguments of NodeResourcesFit (its table has the wrong
+key): they are refused only when the plugin starts, see ``startup.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.policy.fields import ROOT, Path
+from kwhatif.policy.intree import InTree
+from kwhatif.policy.names import extended_resource, qualified_name
+from kwhatif.policy.structs import (
+    EXTENSION_POINTS,
+    Extender,
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    LeaderElectionConfiguration,
+    Plugins,
+    PluginSet,
+)
+from kwhatif.policy.validation_args import validate_args
+
+__all__ = ["validate"]
+
+_VERSION = "kubescheduler.config.k8s.io/v1"
+_REMOVED_PLUGINS = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
+_REMOVED = f'was invalid in version "{_VERSION}" (KubeSchedulerConfiguration is version "{_VERSION}")'
+# multiPoint and the placement points are not looked at for removed plugins; expansion misses them anyway.
+_UNCHECKED_POINTS = ("multiPoint", "placementGenerate", "placementScore")
+
+
+def validate(config: KubeSchedulerConfiguration, facts: InTree) -> list[str]:
+    """Every reason to refuse ``config``, which has its defaults; empty when there is none."""
+    return list(_problems(config, facts))
+
+
+def _problems(config: KubeSchedulerConfiguration, facts: InTree) -> Iterator[str]:
+    burst = config.client_connection.burst
+    if burst < 0:
+        yield ROOT.child("clientConnection", "burst").invalid(burst, "must be non-negative")
+    yield from _leader_election(config.leader_election)
+    if config.parallelism <= 0:
+        problem = "should be an integer value greater than zero"
+        yield ROOT.child("parallelism").invalid(config.parallelism, problem)
+    yield from _profiles(config.profiles, facts)
+    yield from _percentage(ROOT, config.percentage_of_nodes_to_score)
+    initial, longest = config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds
+    if initial <= 0:
+        yield ROOT.child("podInitialBackoffSeconds").invalid(initial, "must be greater than 0")
+    if longest < initial:
+        problem = "must be greater than or equal to PodInitialBackoffSeconds"
+        yield ROOT.child("podMaxBackoffSeconds").invalid(longest, problem)
+    yield from _extenders(config.extenders)
+
+
+def _leader_election(election: LeaderElectionConfiguration) -> Iterator[str]:
+    """Empty names cannot occur: defaults fill them (upstream: component-base/config/validation)."""
+    if not election.leader_elect:
+        return
+    path = ROOT.child("leaderElection")
+    for name, duration in (
+        ("leaseDuration", election.lease_duration),
+        ("renewDeadline", election.renew_deadline),
+        ("retryPeriod", election.retry_period),
+    ):
+        if duration <= 0:
+            yield path.child(name).invalid(str(duration), "must be greater than zero")
+    if election.lease_duration <= election.renew_deadline:
+        problem = "must be greater than `RenewDeadline`"
+        yield path.child("leaseDuration").invalid(str(election.renew_deadline), problem)
+    if election.resource_lock != "leases":
+        yield path.child("resourceLock").invalid(
+            election.resource_lock, 'resourceLock value must be "leases"'
+        )
+
+
+def _percentage(path: Path, percentage: int | None) -> Iterator[str]:
+    if percentage is not None and not 0 <= percentage <= 100:
+        yield path.child("percentageOfNodesToScore").invalid(percentage, "not in valid range [0-100]")
+
+
+# --- profiles
+
+
+def _profiles(profiles: tuple[KubeSchedulerProfile, ...], facts: InTree) -> Iterator[str]:
+    root = ROOT.child("profiles")
+    seen = set()
+    for index, profile in enumerate(profiles):
+        path = root.index(index)
+        yield from _profile(path, profile, facts)
+        if (profile.scheduler_name or "") in seen:
+            # Upstream prints the other profile's path here, whose JSON is empty.
+            yield path.child("schedulerName").duplicate({})
+        seen.add(profile.scheduler_name or "")
+    yield from _common_queue_sort(root, profiles)
+
+
+def _profile(path: Path, profile: KubeSchedulerProfile, facts: InTree) -> Iterator[str]:
+    if not profile.scheduler_name:
+        yield path.child("schedulerName").required()
+    yield from _percentage(path, profile.percentage_of_nodes_to_score)
+    yield from _removed_plugins(path.child("plugins"), profile.plugins or Plugins())
+    seen = set()
+    for index, config in enumerate(profile.plugin_config):
+        at = path.child("pluginConfig").index(index)
+        if config.name in seen:
+            yield at.duplicate(config.name)
+        seen.add(config.name)
+        if config.name in _REMOVED_PLUGINS:
+            yield at.invalid(config.name, _REMOVED)
+        elif config.name == "NodeResourcesFitArgs":
+            # The wrong key in upstream's table: a plugin of that name has no typed arguments to match.
+            yield at.child("args").invalid(config.args, "has to match plugin args")
+        elif config.name != "NodeResourcesFit":
+            yield from validate_args(at.child("args"), config.args, facts)
+
+
+def _removed_plugins(path: Path, plugins: Plugins) -> Iterator[str]:
+    for point in (point for point in EXTENSION_POINTS if point not in _UNCHECKED_POINTS):
+        for index, plugin in enumerate(plugins.at(point).enabled):
+            if plugin.name in _REMOVED_PLUGINS:
+                yield path.child(point, "enabled").index(index).invalid(plugin.name, _REMOVED)
+
+
+def _common_queue_sort(root: Path, profiles: tuple[KubeSchedulerProfile, ...]) -> Iterator[str]:
+    """All profiles share one queue, so they must sort it alike."""
+    first, *others = profiles
+    canon = (first.plugins or Plugins()).queue_sort
+    if len(canon.enabled) > 1:
+        path = root.index(0).child("plugins", "queueSort", "Enabled")
+        yield path.invalid(len(canon.enabled), "only one queue sort plugin can be enabled")
+    name = canon.enabled[0].name if canon.enabled else ""
+    canon_args = next((c.args for c in reversed(first.plugin_config) if name and c.name == name), None)
+    for index, profile in enumerate(others, start=1):
+        path = root.index(index)
+        current = (profile.plugins or Plugins()).queue_sort
+        if _comparable(current) != _comparable(canon):
+            at = path.child("plugins", "queueSort")
+            yield at.invalid(_as_go_struct(current), "must be the same for all profiles")
+        for config in profile.plugin_config:
+            if config.name == name and config.args != canon_args:
+                problem = "queueSort must be the same for all profiles"
+                yield path.child("pluginConfig", "args").invalid(config.args, problem)
+
+
+def _comparable(plugins: PluginSet) -> object:
+    return [(p.name, p.weight or 0) for p in plugins.enabled], [p.name for p in plugins.disabled]
+
+
+def _as_go_struct(plugins: PluginSet) -> dict[str, object]:
+    """A PluginSet as Go prints its internal form, which has no JSON names and null for empty lists."""
+    return {
+        "Enabled": [{"Name": p.name, "Weight": p.weight or 0} for p in plugins.enabled] or None,
+        "Disabled": [{"Name": p.name, "Weight": 0} for p in plugins.disabled] or None,
+    }
+
+
+# --- extenders
+
+
+def _extenders(extenders: tuple[Extender, ...]) -> Iterator[str]:
+    root = ROOT.child("extenders")
+    seen = set()
+    for index, extender in enumerate(extenders):
+        path = root.index(index)
+        if extender.prioritize_verb and extender.weight <= 0:
+            yield path.child("weight").invalid(extender.weight, "must have a positive weight applied to it")
+        for position, resource in enumerate(extender.managed_resources):
+            at = path.child("managedResources").index(position).child("name")
+            wrong = qualified_name(resource.name)
+            yield from (at.invalid(resource.name, problem) for problem in wrong)
+            if not wrong and not extended_resource(resource.name):
+                yield at.invalid(resource.name, "is an invalid extended resource name")
+            if resource.name in seen:
+                yield at.invalid(resource.name, "duplicate extender managed resource name")
+            seen.add(resource.name)
+    binders = sum(1 for extender in extenders if extender.bind_verb)
+    if binders > 1:
+        yield root.invalid(
+            f"found {binders} extenders implementing bind", "only one extender can implement bind"
+        )

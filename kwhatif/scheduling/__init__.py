@@ -1,0 +1,1 @@
+"""The scheduling cycle: sampling, scoring, preemption, binding."""

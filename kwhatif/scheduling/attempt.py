@@ -1,0 +1,54 @@
+"""What one try to schedule a pod came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import IntpArray
+from kwhatif.framework.diagnosis import Diagnosis
+from kwhatif.framework.status import Status
+
+__all__ = ["Attempt"]
+
+NOBODY: IntpArray = np.zeros(0, np.intp)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One scheduling cycle.
+
+    row          the chosen node's row, or None
+    score        its total; None where a single feasible node won unscored
+    sampled      rows of the feasible nodes found, in that order; ``evaluated`` counts rejected ones, too
+    best         rows that share the top score, the chosen one among them
+    message      the FailedScheduling event's text when no node was found
+    gated        PreEnqueue's refusal: the pod did not enter the queue
+    nominated    name of the node that ``victims`` leave for the pod
+    waiting      the pod is held by permit plugins
+    """
+
+    pod: PodInfo
+    row: int | None = None
+    score: int | None = None
+    sampled: IntpArray = field(default_factory=lambda: NOBODY)
+    evaluated: int = 0
+    best: IntpArray = field(default_factory=lambda: NOBODY)
+    message: str = ""
+    gated: Status | None = None
+    refused: Status | None = None
+    diagnosis: Diagnosis | None = None
+    nominated: str = ""
+    victims: tuple[PodInfo, ...] = ()
+    waiting: bool = False
+
+    @property
+    def evicted(self) -> tuple[PodInfo, ...]:
+        """Victims that have to be told; the others are on their way out already."""
+        return tuple(victim for victim in self.victims if not victim.shape.terminating)
+
+    @property
+    def placed(self) -> bool:
+        return self.row is not None

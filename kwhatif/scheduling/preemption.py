@@ -1,0 +1,304 @@
+"""Preemption: which pods of lower priority would have to go, and on which node.
+
+All candidate nodes are tried at once: first every lower-priority pod is imagined away, then pods are put back one
+position at a time, the most important first, wherever the pod still fits.
+
+Upstream: pkg/scheduler/framework/preemption/preemption.go and plugins/defaultpreemption/default_preemption.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
+from kwhatif.cluster.types import BoolArray, IntpArray
+from kwhatif.cluster.view import Change, NodeView
+from kwhatif.framework.diagnosis import Diagnosis, fit_message
+from kwhatif.framework.evaluation import change_of, nominated_pods
+from kwhatif.framework.interface import PostFilterResult
+from kwhatif.framework.status import Code, Status
+from kwhatif.scheduling.budgets import Budgets
+from kwhatif.scheduling.victims import VictimTable, by_importance
+
+__all__ = ["CRITERIA", "Candidate", "Preemption", "choose"]
+
+NO_VICTIMS = "No preemption victims found for incoming pod"
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+PRIORITY_SHIFT = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node that would do, the pods that would have to leave it (most important first), and PDBs it would break."""
+
+    row: int
+    name: str
+    victims: tuple[PodInfo, ...]
+    violations: int
+
+
+CRITERIA: tuple[tuple[str, Callable[[Candidate], int]], ...] = (
+    ("fewest budget violations", lambda c: -c.violations),
+    ("lowest highest priority", lambda c: -c.victims[0].priority),
+    ("smallest sum of priorities", lambda c: -sum(v.priority + PRIORITY_SHIFT for v in c.victims)),
+    ("fewest victims", lambda c: -len(c.victims)),
+    ("latest start of the most important", lambda c: _earliest_of_top(c.victims)),
+)
+"""How a node is chosen, in this order; more is better (upstream: pickOneNodeForPreemption)."""
+
+
+def _earliest_of_top(victims: Sequence[PodInfo]) -> int:
+    top = max(v.priority for v in victims)
+    return min(v.start for v in victims if v.priority == top)
+
+
+def choose(candidates: Sequence[Candidate]) -> tuple[Candidate, str]:
+    """The best candidate and the criterion that decided; the first by name among equals."""
+    left = sorted(candidates, key=lambda c: c.name)
+    if len(left) == 1:
+        return left[0], "only candidate"
+    for name, measure in CRITERIA:
+        best = max(map(measure, left))
+        left = [c for c in left if measure(c) == best]
+        if len(left) == 1:
+            return left[0], name
+    if _earliest_of_top(left[0].victims) == NEVER_STARTED:
+        # Upstream takes the present moment instead, which is later for the node it looks at later.
+        return left[-1], CRITERIA[-1][0]
+    return left[0], "first by name"
+
+
+class Preemption:
+    """Preemption for one scheduler; keeps its table of possible victims between pods."""
+
+    def __init__(self) -> None:
+        self._tables: dict[int, VictimTable] = {}
+
+    def __call__(self, pod: PodInfo, diagnosis: Diagnosis, args: Any) -> PostFilterResult:
+        """What DefaultPreemption's PostFilter comes to, message without its prefix."""
+        reason = ineligible(pod, diagnosis)
+        if reason:
+            return PostFilterResult(Status.unschedulable(reason))
+        candidates, message = self.candidates(pod, diagnosis, args)
+        if not candidates:
+            return PostFilterResult(Status.unschedulable(message))
+        best, _ = choose(candidates)
+        return PostFilterResult(None, best.name, best.victims)
+
+    def candidates(self, pod: PodInfo, diagnosis: Diagnosis, args: Any) -> tuple[list[Candidate], str]:
+        """Nodes that would do, and the message in case there is none."""
+        cluster = diagnosis.cluster
+        rows = diagnosis.preemptable()
+        enough = wanted_candidates(len(rows), args)
+        search = _Search(pod, diagnosis, self._table(diagnosis))
+        clean: list[Candidate] = []
+        violating: list[Candidate] = []
+        step = max(enough, 64)
+        for first in range(0, len(rows), step):
+            for candidate in search.on(rows[first : first + step]):
+                into = violating if candidate.violations else clean
+                if len(into) < enough:
+                    into.append(candidate)
+                if clean and len(clean) + len(violating) >= enough:
+                    return [*clean, *violating], ""
+        if clean or violating:
+            return [*clean, *violating], ""
+        histogram = search.failures
+        absent = len(cluster) - search.failed
+        if absent:
+            histogram[NOT_HELPFUL] = histogram.get(NOT_HELPFUL, 0) + absent
+        return [], fit_message(len(cluster), histogram)
+
+    def _table(self, diagnosis: Diagnosis) -> VictimTable:
+        cluster = diagnosis.cluster
+        table = self._tables.get(id(cluster))
+        if table is None or table.cluster is not cluster:
+            table = self._tables[id(cluster)] = VictimTable(cluster)
+        return table
+
+
+def wanted_candidates(nodes: int, args: Any) -> int:
+    """How many candidates are enough (upstream: calculateNumCandidates)."""
+    share = nodes * int(args.min_candidate_nodes_percentage) // 100
+    return min(max(share, int(args.min_candidate_nodes_absolute)), nodes)
+
+
+def ineligible(pod: PodInfo, diagnosis: Diagnosis) -> str:
+    """Why the pod may not preempt at all, or nothing (upstream: PodEligibleToPreemptOthers)."""
+    if pod.shape.spec.preemption_policy == "Never":
+        return "not eligible due to preemptionPolicy=Never."
+    row = diagnosis.cluster.columns.row(pod.nominated) if pod.nominated else None
+    if row is None:
+        return ""
+    status = diagnosis.status(row)
+    if status is not None and status.code is Code.UNRESOLVABLE:
+        return ""
+    for other in diagnosis.cluster.pods_on[row]:
+        if other.priority < pod.priority and _terminating_by_preemption(other):
+            return "not eligible due to a terminating pod on the nominated node."
+    return ""
+
+
+def _terminating_by_preemption(info: PodInfo) -> bool:
+    if not info.shape.terminating:
+        return False
+    for condition in info.pod.status.conditions or ():
+        if condition.type == "DisruptionTarget":
+            return condition.status == "True" and condition.reason == "PreemptionByScheduler"
+    return False
+
+
+class _Search:
+    """The dry run for one pod. ``failures`` is a histogram of reasons over the ``failed`` nodes seen so far."""
+
+    def __init__(self, pod: PodInfo, diagnosis: Diagnosis, table: VictimTable) -> None:
+        self._pod = pod
+        self._cluster = diagnosis.cluster
+        self._evaluation = diagnosis.evaluation
+        self._table = table
+        self._budgets = Budgets(diagnosis.cluster)
+        self._nominated = nominated_pods(diagnosis.cluster, pod)
+        self.failures: dict[str, int] = {}
+        self.failed = 0
+
+    def on(self, rows: IntpArray) -> list[Candidate]:
+        """Candidates among ``rows``, in their order."""
+        shapes, there = self._table.on(rows)
+        priorities = self._cluster.shapes.priorities
+        victims = there & (priorities[shapes] < self._pod.priority)
+        possible = victims.any(axis=1)
+        if not possible.all():
+            self._fail(NO_VICTIMS, int(np.count_nonzero(~possible)))
+            rows, shapes, victims = rows[possible], shapes[possible], victims[possible]
+        if not len(rows):
+            return []
+        change = self._without(rows, shapes, victims)
+        fits = self._fits(rows, change)
+        if not fits.all():
+            self._explain(rows[~fits], change.part(~fits))
+            rows, victims, change = rows[fits], victims[fits], change.part(fits)
+        if not len(rows):
+            return []
+        violating = self._violating(rows, victims)
+        gone = self._reprieve(rows, change, victims, violating)
+        return [self._candidate(int(row), gone[k], violating[k]) for k, row in enumerate(rows)]
+
+    def _without(self, rows: IntpArray, shapes: IntpArray, victims: BoolArray) -> Change:
+        """All possible victims gone."""
+        change = Change(self._cluster.shapes, shapes, -victims.astype(np.int64))
+        if self._pod.shape.ports:
+            ports = self._cluster.ports[rows].copy()
+            for place, k in np.argwhere(victims):
+                self._set_ports(ports, int(place), int(shapes[place, k]), used=False)
+            change.ports = ports
+        return change
+
+    def _set_ports(self, ports: BoolArray, place: int, shape: int, *, used: bool) -> None:
+        wanted = self._cluster.shapes.shapes[shape].ports
+        if wanted:
+            ports[place, self._cluster.port_columns(wanted)] = used
+
+    def _fits(self, rows: IntpArray, change: Change) -> BoolArray:
+        """bool[n]: where the pod fits after the change, also with the pods nominated there."""
+        fits = self._evaluation.fits_after(self._pod, NodeView(self._cluster, rows, change))
+        if self._nominated:
+            both, places = self._with_nominated(rows, change)
+            if len(places):
+                view = NodeView(self._cluster, rows[places], both)
+                fits[places] &= self._evaluation.fits_after(self._pod, view)
+        return fits
+
+    def _with_nominated(self, rows: IntpArray, change: Change) -> tuple[Change, IntpArray]:
+        """The change with nominated pods come, too, for the places that have some."""
+        places = np.array([k for k, row in enumerate(rows) if int(row) in self._nominated], np.intp)
+        come = change_of(self._cluster, rows[places], [self._nominated[int(rows[k])] for k in places], 1)
+        part = change.part(places)
+        both = Change(
+            self._cluster.shapes,
+            np.concatenate([part.shapes, come.shapes], axis=1),
+            np.concatenate([part.signs, come.signs], axis=1),
+        )
+        if come.ports is not None:
+            mine = part.ports if part.ports is not None else self._cluster.ports[rows[places]]
+            wider = come.ports.copy()
+            wider[:, : mine.shape[1]] = mine
+            for k, place in enumerate(places):
+                for info in self._nominated[int(rows[place])]:
+                    self._set_ports(wider, k, info.shape.index, used=True)
+            both.ports = wider
+        else:
+            both.ports = part.ports
+        return both, places
+
+    def _reprieve(
+        self, rows: IntpArray, change: Change, victims: BoolArray, violating: BoolArray
+    ) -> BoolArray:
+        """bool[n, P]: pods that must go for good. Those whose budget would break are tried first."""
+        gone = victims.copy()
+        position = np.arange(victims.shape[1])
+        rank = np.where(victims, np.where(violating, 0, 1), 2) * victims.shape[1] + position
+        order = np.argsort(rank, axis=1)
+        left = victims.sum(axis=1)
+        for turn in range(int(left.max())):
+            places = np.flatnonzero(left > turn)
+            columns = order[places, turn]
+            change.move(self._cluster.shapes, places, columns, +1)
+            held = self._hold_ports(change, places, columns)
+            fits = self._fits(rows[places], change.part(places))
+            gone[places[fits], columns[fits]] = False
+            back = ~fits
+            change.move(self._cluster.shapes, places[back], columns[back], -1)
+            if held is not None:
+                for k in np.flatnonzero(back):
+                    self._set_ports(held, int(places[k]), int(change.shapes[places[k], columns[k]]), used=False)
+        return gone
+
+    def _hold_ports(self, change: Change, places: IntpArray, columns: IntpArray) -> BoolArray | None:
+        if change.ports is not None:
+            for place, column in zip(places, columns, strict=True):
+                self._set_ports(change.ports, int(place), int(change.shapes[place, column]), used=True)
+        return change.ports
+
+    def _violating(self, rows: IntpArray, victims: BoolArray) -> BoolArray:
+        """bool[n, P]: victims whose eviction a budget does not allow, counted most important first."""
+        violating = np.zeros(victims.shape, np.bool_)
+        if self._budgets:
+            for k, row in enumerate(rows):
+                pods = self._table.pods(int(row))
+                columns = np.flatnonzero(victims[k])
+                for column, breaks in zip(
+                    columns, self._budgets.broken_by([pods[c] for c in columns]), strict=True
+                ):
+                    violating[k, column] = breaks
+        return violating
+
+    def _candidate(self, row: int, gone: BoolArray, violating: BoolArray) -> Candidate:
+        pods = self._table.pods(row)
+        columns = np.flatnonzero(gone)
+        first = [pods[c] for c in columns if violating[c]]
+        rest = [pods[c] for c in columns if not violating[c]]
+        victims = by_importance([*first, *rest]) if first and rest else [*first, *rest]
+        return Candidate(row, self._cluster.columns.names[row], tuple(victims), len(first))
+
+    def _explain(self, rows: IntpArray, change: Change) -> None:
+        """Count why the pod does not fit there even without any victim."""
+        evaluation, view = self._evaluation, NodeView(self._cluster, rows, change)
+        verdicts = evaluation.verdicts_on(self._pod, view)
+        if self._nominated:
+            both, places = self._with_nominated(rows, change)
+            if len(places):
+                with_them = evaluation.verdicts_on(self._pod, NodeView(self._cluster, rows[places], both))
+                worse = ~with_them.passed
+                kept = NodeView(self._cluster, rows[places[worse]], both.part(worse))
+                verdicts.overlay(places[worse], evaluation.verdicts_on(self._pod, kept))
+        for reason, count in verdicts.histogram().items():
+            self._fail(reason, count, nodes=0)
+        self.failed += len(rows)
+
+    def _fail(self, reason: str, count: int, nodes: int | None = None) -> None:
+        self.failures[reason] = self.failures.get(reason, 0) + count
+        self.failed += count if nodes is None else nodes

@@ -1,0 +1,265 @@
+"""The scheduling cycle of one pod, on one screen.
+
+Upstream: pkg/scheduler/schedule_one.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import BoolArray, IntpArray
+from kwhatif.framework.diagnosis import Diagnosis, fit_message
+from kwhatif.framework.evaluation import Evaluation
+from kwhatif.framework.interface import WaitingPod
+from kwhatif.framework.runner import Framework
+from kwhatif.framework.status import Status
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.sampling import nodes_to_find, sample
+
+__all__ = ["NO_NODES", "Profile", "Scheduler"]
+
+NO_NODES = "no nodes available to schedule pods"
+_MEMORY = 4_000_000
+"""How many nodes' answers are kept at most, over all shapes."""
+
+
+@dataclass(slots=True)
+class Profile:
+    """A framework with the share of nodes its cycles look at and the waiting room of its permit plugins."""
+
+    framework: Framework
+    percentage: int
+    waiting: dict[str, WaitingPod]
+
+
+class Scheduler:
+    """Schedules pods onto a cluster, one at a time, under one profile.
+
+    ``seed`` breaks ties at random as the real scheduler does; without one the first by name wins.
+    """
+
+    def __init__(
+        self, cluster: Cluster, profile: Profile, *, start: int = 0, seed: int | None = None
+    ) -> None:
+        self.cluster = cluster
+        self.profile = profile
+        self.framework = profile.framework
+        self.next_start = start
+        self.now = 0.0
+        self._random = None if seed is None else Random(seed)
+        self._evaluations: dict[int, Evaluation] = {}
+        self._room = max(32, min(1024, _MEMORY // max(len(cluster), 1)))
+
+    # --- one cycle
+
+    def attempt(self, pod: PodInfo) -> Attempt:
+        """Try to place a pod; on success it is assumed, reserved and bound (or waits for its permit)."""
+        gate = self.framework.pre_enqueue(pod)
+        if gate is not None:
+            return Attempt(pod, gated=gate)
+        if not len(self.cluster):
+            return Attempt(pod, message=NO_NODES)
+        evaluation = self.evaluation(pod)
+        evaluation.begin(pod)
+        if evaluation.refusal is not None:
+            refused = Diagnosis(self.cluster, evaluation, refusal=evaluation.refusal)
+            return self._no_node(Attempt(pod, refused=evaluation.refusal), refused)
+        attempt = self._select(pod, evaluation)
+        self.drift(pod, scored=len(attempt.sampled) > 1)
+        if attempt.row is None:
+            return self._no_node(attempt, self.diagnose(pod, evaluation))
+        return self._commit(attempt)
+
+    def drift(self, pod: PodInfo, *, scored: bool) -> None:
+        """Let the pod's requests grow as upstream's do with every sum (``requests.overhead_drift``)."""
+        if pod.shape.drift:
+            pod.shape = self.cluster.shapes.drifted(pod, self.framework.request_sums(scored=scored))
+
+    def evaluation(self, pod: PodInfo) -> Evaluation:
+        """What is known of the pod's shape, brought up to date as far as the cycle needs."""
+        index = pod.shape.index
+        evaluation = self._evaluations.pop(index, None)
+        if evaluation is None:
+            if len(self._evaluations) >= self._room:
+                del self._evaluations[next(iter(self._evaluations))]
+            if self.cluster.too_many_tallies:
+                self.cluster.drop_tallies()
+                self._evaluations.clear()
+            evaluation = Evaluation(self.framework, self.cluster, pod)
+        self._evaluations[index] = evaluation
+        return evaluation
+
+    def diagnose(self, pod: PodInfo, evaluation: Evaluation) -> Diagnosis:
+        """Every node's verdict, for a pod whose PreFilter went through."""
+        verdicts = evaluation.verdicts(pod)
+        return Diagnosis(self.cluster, evaluation, verdicts, evaluation.narrowed, evaluation.narrowed_by)
+
+    def _select(self, pod: PodInfo, evaluation: Evaluation) -> Attempt:
+        """Find feasible nodes and the best of them."""
+        failed_first: int | None = None
+        if pod.nominated:
+            row = self.cluster.columns.row(pod.nominated)
+            if row is not None:
+                evaluation.refresh(pod)
+                if evaluation.passing(pod)[row]:
+                    only = np.array([row], np.intp)
+                    return Attempt(pod, row, None, only, 1, only)
+                failed_first = row
+        rows, evaluated = self._find(pod, evaluation)
+        if failed_first is not None:
+            evaluated += self._looked_at_besides(failed_first, evaluated, evaluation)
+        size = len(self.cluster)
+        self.next_start = (self.next_start + evaluated) % size
+        attempt = Attempt(pod, None, None, rows, evaluated)
+        if len(rows) == 1:
+            attempt.row, attempt.best = int(rows[0]), rows
+        elif len(rows):
+            totals = evaluation.totals(pod, rows)
+            top = totals.max()
+            attempt.best = best = rows[totals == top]
+            attempt.row, attempt.score = self._break_tie(best), int(top)
+        return attempt
+
+    def _find(self, pod: PodInfo, evaluation: Evaluation) -> tuple[IntpArray, int]:
+        """Rows of feasible nodes in the order found, and how many nodes were looked at."""
+        if evaluation.narrowed is not None:
+            evaluation.refresh(pod)
+            rows = evaluation.narrowed
+            enough = self._enough(len(rows))
+            places, looked = sample(
+                evaluation.passing(pod)[rows], self.next_start % max(len(rows), 1), enough
+            )
+            return rows[places], looked
+        enough = self._enough(len(self.cluster))
+        if enough == len(self.cluster):
+            evaluation.refresh(pod)
+        rows, looked = sample(evaluation.passing(pod), self.next_start, enough)
+        if self._stale_among(evaluation, looked):
+            evaluation.refresh(pod)
+            rows, looked = sample(evaluation.passing(pod), self.next_start, enough)
+        return rows, looked
+
+    def _stale_among(self, evaluation: Evaluation, looked: int) -> bool:
+        """Whether one of the nodes looked at has changed since its answers were worked out."""
+        start, size = self.next_start, len(self.cluster)
+        stale = evaluation.stale_rows()
+        return len(stale) > 64 or any((row - start) % size <= looked for row in stale)
+
+    def _looked_at_besides(self, row: int, looked: int, evaluation: Evaluation) -> int:
+        """1 if the nominated node, which did not pass, is not among the nodes looked at afterwards."""
+        if evaluation.narrowed is not None:
+            return int(row not in evaluation.narrowed)
+        return int((row - self.next_start) % len(self.cluster) >= looked)
+
+    def _enough(self, nodes: int) -> int:
+        return nodes_to_find(nodes, self.profile.percentage) if self.framework.scorers else 1
+
+    def _break_tie(self, best: IntpArray) -> int:
+        if len(best) == 1:
+            return int(best[0])
+        ranks = self.cluster.columns.name_rank[best]
+        if self._random is not None:
+            return int(best[np.argsort(ranks)[self._random.randrange(len(best))]])
+        return int(best[ranks.argmin()])
+
+    # --- afterwards
+
+    def _no_node(self, attempt: Attempt, diagnosis: Diagnosis) -> Attempt:
+        attempt.diagnosis = diagnosis
+        result = self.framework.post_filter(attempt.pod, diagnosis)
+        attempt.message = diagnosis.message(result.status.message if result.status else "")
+        attempt.nominated, attempt.victims = result.nominated, result.victims
+        return attempt
+
+    def evict(self, attempt: Attempt, *, terminating: bool = False) -> None:
+        """Let the victims leave, and keep their place for the pod; lesser nominations there are void.
+
+        Victims that are ``terminating`` anyway are not told; they leave at once only when asked to.
+        """
+        for victim in attempt.victims if terminating else attempt.evicted:
+            self.cluster.forget(victim.uid)
+        if attempt.evicted:
+            # Upstream gets to this only when somebody has to be told to leave.
+            for other in list(self.cluster.nominated.get(attempt.nominated, ())):
+                if other.priority < attempt.pod.priority:
+                    self.cluster.denominate(other.uid)
+                    other.nominated = ""
+        self.cluster.nominate(attempt.pod, attempt.nominated)
+
+    def _commit(self, attempt: Attempt) -> Attempt:
+        """Assume, reserve, permit, bind; undone step by step when a plugin refuses."""
+        pod, row = attempt.pod, attempt.row
+        assert row is not None
+        node = self.cluster.columns.names[row]
+        self.cluster.assume(pod, row)
+        if pod.nominated:
+            self.cluster.denominate(pod.uid)
+        refusal = self.framework.reserve(pod, node)
+        if refusal is not None:
+            self.cluster.forget(pod.uid)
+            return self._refused(attempt, refusal)
+        answer = self.framework.permit(pod, node)
+        if isinstance(answer, Status):
+            return self._undo(attempt, node, answer)
+        if answer is not None:
+            deadlines = {plugin: self.now + seconds for plugin, seconds in answer.items()}
+            self.profile.waiting[pod.uid] = WaitingPod(pod, node, deadlines)
+            attempt.waiting = True
+            return attempt
+        refusal = self.framework.bind(pod, node)
+        return attempt if refusal is None else self._undo(attempt, node, refusal)
+
+    def _undo(self, attempt: Attempt, node: str, refusal: Status) -> Attempt:
+        self.framework.unreserve(attempt.pod, node)
+        self.cluster.forget(attempt.pod.uid)
+        return self._refused(attempt, refusal)
+
+    def _refused(self, attempt: Attempt, refusal: Status) -> Attempt:
+        """The chosen node's own plugins refused: the message speaks of that one node."""
+        attempt.row, attempt.refused = None, refusal
+        if refusal.rejected:
+            histogram = dict.fromkeys(refusal.reasons, 1)
+            attempt.message = fit_message(1, histogram)
+        else:
+            attempt.message = refusal.message
+        return attempt
+
+    def settle(self, attempts: dict[str, Attempt]) -> list[Attempt]:
+        """Let waiting pods whose permits came go on, and turn those away whose time is up or who were denied.
+
+        ``attempts`` are the waiting pods' attempts by uid; those that came to an end are returned.
+        """
+        ended = []
+        for uid, waiting in list(self.profile.waiting.items()):
+            attempt = attempts[uid]
+            late = sorted((end, plugin) for plugin, end in waiting.deadlines.items() if end <= self.now)
+            if waiting.denied is not None:
+                ended.append(self._undo(attempt, waiting.node, waiting.denied))
+            elif not waiting.deadlines:
+                refusal = self.framework.bind(waiting.pod, waiting.node)
+                ended.append(attempt if refusal is None else self._undo(attempt, waiting.node, refusal))
+            elif late:
+                plugin = late[0][1]
+                text = f"rejected due to timeout after waiting at plugin {plugin}"
+                refusal = Status(Status.unschedulable().code, (text,), plugin)
+                ended.append(self._undo(attempt, waiting.node, refusal))
+            else:
+                continue
+            attempt.waiting = False
+            del self.profile.waiting[uid]
+        return ended
+
+    def feasible(self, pod: PodInfo, evaluation: Evaluation) -> BoolArray:
+        """bool[N]: nodes that pass, over all nodes and without sampling."""
+        evaluation.refresh(pod)
+        ok = evaluation.passing(pod)
+        if evaluation.narrowed is not None:
+            narrow = np.zeros(len(ok), np.bool_)
+            narrow[evaluation.narrowed] = True
+            ok = ok & narrow
+        return ok

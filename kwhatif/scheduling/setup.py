@@ -1,0 +1,99 @@
+"""From a profile's value to a scheduler that runs: plugins are found, checked, given their arguments.
+
+Upstream: NewFramework in pkg/scheduler/framework/runtime/framework.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.errors import PluginError, PolicyError
+from kwhatif.framework.interface import Handle, Plugin, WaitingPod, extension_points
+from kwhatif.framework.runner import Framework
+from kwhatif.plugins import IN_TREE, NOT_MODELLED
+from kwhatif.policy.expand import expand
+from kwhatif.policy.intree import in_tree
+from kwhatif.policy.profile import Profile as PolicyProfile
+from kwhatif.policy.profile import SchedulerConfiguration
+from kwhatif.scheduling.preemption import Preemption
+from kwhatif.scheduling.schedule_one import Profile, Scheduler
+from kwhatif.versions import Features
+
+__all__ = ["Setup"]
+
+PluginClass = type[Plugin[Any, Any]]
+
+
+@dataclass
+class Setup:
+    """Everything but the cluster: rules, configuration, and plugins from outside the tree.
+
+    ``skipped`` collects plugins that are enabled but that nobody provides, when ``skip_unknown``.
+    """
+
+    configuration: SchedulerConfiguration
+    features: Features
+    outside: Mapping[str, PluginClass] = field(default_factory=dict)
+    skip_unknown: bool = False
+    all_nodes: bool = False
+    skipped: set[str] = field(default_factory=set)
+
+    def scheduler(
+        self, cluster: Cluster, scheduler_name: str = "default-scheduler", *, seed: int | None = None
+    ) -> Scheduler | None:
+        """A scheduler for pods of this ``schedulerName``; None if the configuration has no such profile."""
+        profile = self.configuration.profile_for(scheduler_name)
+        if profile is None:
+            return None
+        return Scheduler(cluster, self.profile(profile), seed=seed)
+
+    def profile(self, profile: PolicyProfile) -> Profile:
+        """Plugins of one profile, instantiated. Raises PolicyError."""
+        waiting: dict[str, WaitingPod] = {}
+        preempt = Preemption()
+        expanded = expand(profile, self._points)
+        weights = {ref.name: ref.weight for ref in expanded["score"]}
+        instances: dict[str, Plugin[Any, Any]] = {}
+        for refs in expanded.values():
+            for ref in refs:
+                known = self._class(ref.name)
+                if known is None or ref.name in instances:
+                    continue
+                args = profile.args_of(ref.name)
+                handle = Handle(self.features, {} if args is None else args, preempt, waiting)
+                instances[ref.name] = _create(known, handle)
+        plugins = {
+            point: [instances[ref.name] for ref in refs if ref.name in instances]
+            for point, refs in expanded.items()
+        }
+        percentage = 100 if self.all_nodes else self.configuration.percentage_for(profile)
+        return Profile(Framework(profile.scheduler_name, plugins, weights), percentage, waiting)
+
+    def _class(self, name: str) -> PluginClass | None:
+        return self.outside.get(name) or IN_TREE.get(name)
+
+    def _points(self, name: str) -> Collection[str] | None:
+        known = self._class(name)
+        if known is not None:
+            return extension_points(known)
+        if name in NOT_MODELLED:
+            return in_tree(self.features.minor).points[name]
+        if self.skip_unknown:
+            self.skipped.add(name)
+            return frozenset()
+        raise PolicyError(
+            f"plugin {name} is enabled but nobody provides it: name it with --plugin, or go on without it with "
+            "--skip-unknown-plugins"
+        )
+
+
+def _create(known: PluginClass, handle: Handle) -> Plugin[Any, Any]:
+    try:
+        return known(handle)
+    except (PolicyError, PluginError):
+        raise
+    except Exception as error:
+        raise PluginError(known.name, "__init__", f"{type(error).__name__}: {error}") from error

@@ -1,0 +1,72 @@
+"""Pods by node in order of importance, as a matrix: what preemption works on.
+
+Upstream: pkg/scheduler/util/utils.go (MoreImportantPod).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
+from kwhatif.cluster.types import BoolArray, IntpArray
+
+__all__ = ["VictimTable", "by_importance"]
+
+
+def by_importance(pods: Sequence[PodInfo]) -> list[PodInfo]:
+    """Higher priority first, then the one that started earlier.
+
+    Upstream takes the present moment for a pod that has not started, anew in every comparison, which makes the
+    later of two such pods the more important one.
+    """
+    order = sorted(
+        range(len(pods)),
+        key=lambda i: (-pods[i].priority, pods[i].start, -i if pods[i].start == NEVER_STARTED else i),
+    )
+    return [pods[i] for i in order]
+
+
+class VictimTable:
+    """All pods of a cluster, a row a node, the most important first; follows the cluster's journal."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self._pods: list[list[PodInfo] | None] = [None] * len(cluster)
+        self._width = 8
+        self._shapes = np.zeros((len(cluster), self._width), np.intp)
+        self._count = np.zeros(len(cluster), np.intp)
+        self._seen = len(cluster.journal)
+
+    def pods(self, row: int) -> list[PodInfo]:
+        """The pods of one node, the most important first."""
+        found = self._pods[row]
+        if found is None:
+            found = self._pods[row] = by_importance(self.cluster.pods_on[row])
+            if len(found) > self._width:
+                self._widen(len(found))
+            self._shapes[row, : len(found)] = [info.shape.index for info in found]
+            self._count[row] = len(found)
+        return found
+
+    def on(self, rows: IntpArray) -> tuple[IntpArray, BoolArray]:
+        """intp[n, P] shape numbers and bool[n, P] which of the places are taken."""
+        journal = self.cluster.journal
+        for row in journal[self._seen :]:
+            self._pods[row] = None
+        self._seen = len(journal)
+        pods = self._pods
+        for row in rows.tolist():
+            if pods[row] is None:
+                self.pods(row)
+        count = self._count[rows]
+        width = int(count.max(initial=1))
+        return self._shapes[rows, :width], np.arange(width) < count[:, None]
+
+    def _widen(self, least: int) -> None:
+        self._width = max(2 * self._width, least)
+        wider = np.zeros((len(self._shapes), self._width), np.intp)
+        wider[:, : self._shapes.shape[1]] = self._shapes
+        self._shapes = wider

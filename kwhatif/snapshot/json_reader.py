@@ -1,0 +1,83 @@
+"""A stream of JSON documents, one after the other, as kubectl accepts it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from kwhatif.api.decode import before_trailing, syntax_error
+from kwhatif.errors import InputError
+
+__all__ = ["MAX_DEPTH", "JsonDocument", "read_json"]
+
+MAX_DEPTH = 200
+
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_SPACE = re.compile(rb"[ \t\r\n]*+")
+_CHUNK = 16 * 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class JsonDocument:
+    """One document: its number and line, both from 1, and its text, whose syntax is sound."""
+
+    number: int
+    line: int
+    value: msgspec.Raw
+
+
+def read_json(data: bytes, source: str) -> Iterator[JsonDocument]:
+    """The documents of a JSON stream; ``data`` is UTF-8.
+
+    Raises InputError that names ``source`` and the line and column of what is wrong, or says it is too deep.
+    """
+    _check_depth(data, source)
+    view, start, line, number = memoryview(data), 0, 1, 0
+    while (begin := _after_space(data, start)) < len(data):
+        line += data.count(b"\n", start, begin)
+        number += 1
+        try:
+            value = msgspec.json.decode(view[begin:], type=msgspec.Raw)
+            start = len(data)
+        except msgspec.DecodeError as error:
+            length = before_trailing(error)
+            if length is None:
+                raise syntax_error(error, data, begin).at(source) from None
+            start = begin + length
+            value = msgspec.Raw(view[begin:start])
+        except RecursionError:
+            raise _too_deep(source) from None
+        yield JsonDocument(number, line, value)
+        line += data.count(b"\n", begin, start)
+
+
+def _after_space(data: bytes, start: int) -> int:
+    match = _SPACE.match(data, start)
+    return match.end() if match else start
+
+
+def _check_depth(data: bytes, source: str) -> None:
+    """Refuse deep nesting before anything recurses into it; brackets inside strings do not count."""
+    if _depth(data) > MAX_DEPTH and _depth(_STRING.sub(b"", data)) > MAX_DEPTH:
+        raise _too_deep(source)
+
+
+def _depth(data: bytes) -> int:
+    brackets = np.frombuffer(data.translate(None, delete=_NOT_BRACKETS), dtype=np.uint8)
+    deepest = depth = 0
+    for start in range(0, len(brackets), _CHUNK):
+        chunk = brackets[start : start + _CHUNK]
+        steps = np.where((chunk == ord("[")) | (chunk == ord("{")), 1, -1)
+        depths = depth + np.cumsum(steps)
+        deepest, depth = max(deepest, int(depths.max())), int(depths[-1])
+    return deepest
+
+
+def _too_deep(source: str) -> InputError:
+    problem = f"lists and objects are nested more than {MAX_DEPTH} levels deep"
+    return InputError(problem, source=source, place="$")

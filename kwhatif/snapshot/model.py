@@ -1,0 +1,162 @@
+"""A snapshot: the objects of a cluster, where and when they were taken, and its own file format.
+
+    {"apiVersion": "kwhatif.dev/v1", "kind": "ClusterSnapshot",
+     "metadata": {"source": ..., "takenAt": ..., "kubernetesVersion": ..., "unreadable": {...}},
+     "objects": {"Node": [...], "Pod": [...], ...}}
+
+The schema of the format is ``schemas/cluster-snapshot.schema.json``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import zstandard
+
+from kwhatif.api.decode import convert, decode_json, decode_list
+from kwhatif.api.kinds import KINDS, Objects
+from kwhatif.api.meta import Resource
+from kwhatif.api.mismatch import described, step
+from kwhatif.api.quantity import Quantity
+from kwhatif.errors import InputError
+from kwhatif.snapshot.objects import check_name, inside
+
+__all__ = ["API_VERSION", "KIND", "Snapshot", "read_envelope", "write_snapshot"]
+
+API_VERSION = "kwhatif.dev/v1"
+KIND = "ClusterSnapshot"
+
+
+@dataclass
+class Snapshot:
+    """What is known of a cluster.
+
+    ``taken_at`` is an RFC 3339 time. ``unreadable`` maps a kind that could not be read to the reason, ``ignored``
+    a kind that scheduling does not read to the number of its objects.
+    """
+
+    objects: Objects = field(default_factory=Objects)
+    source: str = ""
+    kubernetes_version: str | None = None
+    taken_at: str | None = None
+    unreadable: dict[str, str] = field(default_factory=dict)
+    ignored: dict[str, int] = field(default_factory=dict)
+
+
+class Metadata(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
+    source: str | None = None
+    taken_at: str | None = None
+    kubernetes_version: str | None = None
+    unreadable: dict[str, str] | None = None
+
+
+class _JsonEnvelope(msgspec.Struct):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    objects: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict)
+
+
+class _ValueEnvelope(msgspec.Struct):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    objects: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+def read_envelope(value: msgspec.Raw | Any) -> Snapshot:
+    """A snapshot from its own format, given as raw JSON or plain Python values. Raises InputError with a place."""
+    raw = isinstance(value, msgspec.Raw)
+    envelope = decode_json(value, _JsonEnvelope) if raw else convert(value, _ValueEnvelope)
+    metadata = envelope.metadata
+    if metadata.taken_at is not None:
+        _check_time(metadata.taken_at)
+    snapshot = Snapshot(
+        source=metadata.source or "",
+        kubernetes_version=metadata.kubernetes_version,
+        taken_at=metadata.taken_at,
+        unreadable=metadata.unreadable or {},
+    )
+    for kind, listed in envelope.objects.items():
+        try:
+            if kind in KINDS:
+                snapshot.objects.extend(KINDS[kind], _objects(listed, kind))
+            else:
+                snapshot.ignored[kind] = len(_decoded_list(listed, msgspec.Raw if raw else dict[str, Any]))
+        except InputError as error:
+            raise inside(error, "", "$.objects" + step(kind)) from None
+    return snapshot
+
+
+def _objects(listed: Any, kind: str) -> list[Resource]:
+    objects = _decoded_list(listed, KINDS[kind])
+    for i, obj in enumerate(objects):
+        try:
+            check_name(obj)
+        except InputError as error:
+            raise inside(error, "", f"$[{i}]") from None
+        if obj.kind not in (None, kind):
+            raise InputError(f'expected "{kind}", found {described(obj.kind)}', place=f"$[{i}].kind")
+    return objects
+
+
+def _decoded_list(listed: Any, type_: Any) -> list[Any]:
+    if isinstance(listed, msgspec.Raw):
+        return decode_list(listed, type_)
+    return convert(listed if listed is not None else [], list[type_])
+
+
+def _check_time(text: str) -> None:
+    try:
+        if "T" in text and datetime.datetime.fromisoformat(text).tzinfo is not None:
+            return
+    except ValueError:
+        pass
+    problem = f'expected a time such as "2026-03-01T11:29:02Z", found {described(text)}'
+    raise InputError(problem, place="$.metadata.takenAt")
+
+
+def write_snapshot(snapshot: Snapshot, path: str) -> None:
+    """Write a snapshot in its own format, packed if the name ends in ``.gz`` or ``.zst``.
+
+    The same snapshot gives the same bytes. The file appears complete or not at all. Raises InputError if it
+    cannot be written.
+    """
+    metadata = Metadata(
+        source=snapshot.source or None,
+        taken_at=snapshot.taken_at,
+        kubernetes_version=snapshot.kubernetes_version,
+        unreadable=snapshot.unreadable or None,
+    )
+    by_kind = {kind: snapshot.objects.of(KINDS[kind]) for kind in snapshot.objects.kinds()}
+    envelope = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "objects": by_kind}
+    data = msgspec.json.encode(envelope, enc_hook=_text_of) + b"\n"
+    if path.endswith(".gz"):
+        data = gzip.compress(data, compresslevel=6, mtime=0)
+    elif path.endswith(".zst"):
+        data = zstandard.ZstdCompressor(level=9).compress(data)
+    try:
+        _replace(Path(os.path.realpath(path)), data)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None
+
+
+def _replace(path: Path, data: bytes) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with draft.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, Quantity):
+        return str(value)
+    raise NotImplementedError(f"a snapshot has no place for a {type(value).__name__}")

@@ -1,0 +1,178 @@
+"""Documents become objects: lists are taken apart, kinds told, and each object decoded into its Struct."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from kwhatif.api.decode import convert, decode_json, decode_list
+from kwhatif.api.kinds import KINDS, NAMESPACED, Objects, struct_for
+from kwhatif.api.meta import Resource
+from kwhatif.errors import InputError
+from kwhatif.snapshot.documents import Document, Origin
+
+__all__ = [
+    "Item",
+    "check_name",
+    "decode",
+    "decode_objects",
+    "inside",
+    "items_of",
+    "put_in_namespace",
+    "resource_of",
+]
+
+T = TypeVar("T")
+
+
+class _JsonHead(msgspec.Struct, rename="camel"):
+    """What has to be known of a JSON object before its Struct is."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    items: msgspec.Raw = msgspec.Raw()
+
+
+class _ValueHead(msgspec.Struct, rename="camel"):
+    """The same of an object that is plain Python values."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    items: Any = msgspec.UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One object, not yet decoded. ``place`` is where it stands in its document, ``$`` or ``$.items[3]``."""
+
+    value: Any
+    api_version: str
+    kind: str
+    origin: Origin
+    source: str
+    place: str
+
+
+def decode(value: Any, type_: type[T]) -> T:
+    """Raw JSON or plain Python values into ``type_``. Raises InputError."""
+    return decode_json(value, type_) if isinstance(value, msgspec.Raw) else convert(value, type_)
+
+
+def inside(error: InputError, source: str, place: str) -> InputError:
+    """An error about a part, said of the whole: ``place`` is where the part stands in ``source``."""
+    rest = error.place.removeprefix("$") if error.place.startswith("$") else ""
+    return InputError(error.problem, source=error.source or source, place=place + rest)
+
+
+def items_of(document: Document) -> Iterator[Item]:
+    """The objects of a document in order: itself, or the elements of a ``List``, ``PodList`` and so on.
+
+    Elements of a typed list take apiVersion and kind from it where they have none. Raises InputError.
+    """
+    yield from _items(document, document.value, "$", None, "", "")
+
+
+def _items(
+    document: Document, value: Any, place: str, index: int | None, api_version: str, kind: str
+) -> Iterator[Item]:
+    source = document.source
+    try:
+        head = decode(value, _JsonHead) if isinstance(value, msgspec.Raw) else convert(value, _ValueHead)
+        elements = _elements(head)
+    except InputError as error:
+        raise inside(error, source, place) from None
+    api_version, kind = head.api_version or api_version, head.kind or kind
+    for field, found, example in (("apiVersion", api_version, "v1"), ("kind", kind, "Pod")):
+        if not found:
+            problem = f'expected a string such as "{example}", found none'
+            raise InputError(problem, source=source, place=f"{place}.{field}")
+    if elements is None:
+        origin = document.origin
+        line = (
+            document.item_lines[index]
+            if index is not None and place.count("[") == 1 and document.item_lines
+            else 0
+        )
+        yield Item(
+            value,
+            api_version,
+            kind,
+            Origin(origin.file, origin.document, line or origin.line, index),
+            source,
+            place,
+        )
+        return
+    of_elements = (api_version, kind.removesuffix("List")) if kind != "List" else ("", "")
+    for i, element in enumerate(elements):
+        yield from _items(document, element, f"{place}.items[{i}]", i, *of_elements)
+
+
+def _elements(head: _JsonHead | _ValueHead) -> list[Any] | None:
+    """The elements of a list kind, or None if this is not one."""
+    kind = head.kind or ""
+    if not kind.endswith("List"):
+        return None
+    try:
+        if isinstance(head, _ValueHead):
+            if head.items is not msgspec.UNSET:
+                return convert(head.items, list[Any]) if head.items is not None else []
+        elif bytes(head.items):
+            return decode_list(head.items, msgspec.Raw)
+    except InputError as error:
+        raise inside(error, "", "$.items") from None
+    return [] if kind == "List" or kind.removesuffix("List") in KINDS else None
+
+
+def resource_of(item: Item, struct: type[T], *, generated_names: bool = False) -> T:
+    """Decode an object into its Struct. Raises InputError, also if it has no name.
+
+    ``generated_names``: ``metadata.generateName`` will do for a name, as for something yet to be created.
+    """
+    try:
+        obj = decode(item.value, struct)
+        if isinstance(obj, Resource):
+            check_name(obj, generated_names=generated_names)
+            # Frozen for everybody else: nobody has seen this object yet.
+            if not obj.api_version:
+                force_setattr(obj, "api_version", item.api_version)
+            if not obj.kind:
+                force_setattr(obj, "kind", item.kind)
+    except InputError as error:
+        raise inside(error, item.source, item.place) from None
+    return obj
+
+
+def check_name(obj: Resource, *, generated_names: bool = False) -> None:
+    """Raises InputError if the object has no name."""
+    if not obj.metadata.name and not (generated_names and obj.metadata.generate_name):
+        raise InputError("expected a name, found none", place="$.metadata.name")
+
+
+def put_in_namespace(obj: Resource, namespace: str) -> None:
+    """Give a namespace to an object that was just decoded, if it should have one and has none."""
+    if not obj.metadata.namespace:
+        force_setattr(obj.metadata, "namespace", namespace)
+
+
+def decode_objects(raws: Iterable[msgspec.Raw | dict[str, Any]]) -> Objects:
+    """The objects of a list in memory, as the API server has them: nothing is filled in or counted.
+
+    Kinds that scheduling does not read are left out. Raises InputError with a place such as
+    ``$[3].spec.priority``.
+    """
+    objects = Objects()
+    for i, raw in enumerate(raws):
+        for item in _items(Document(Origin(""), raw), raw, f"$[{i}]", None, "", ""):
+            struct = struct_for(item.api_version, item.kind)
+            if struct is not None:
+                objects.add(resource_of(item, struct))
+    return objects
+
+
+def namespaced(obj: Resource) -> bool:
+    """Whether the kind of this object lives in namespaces, as far as scheduling knows it."""
+    return type(obj).__name__ in NAMESPACED

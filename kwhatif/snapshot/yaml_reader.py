@@ -1,0 +1,253 @@
+"""YAML texts become plain Python values, as kubectl's conversion to JSON would have them.
+
+The parser's events are put together here rather than by the YAML library, for the limits that a foreign file
+needs: nesting is bounded, aliases cannot make a huge value of a small file, a key appears once, and no tag
+makes anything but plain values. What several aliases share is one object: to be read, not to be changed.
+Upstream: sigs.k8s.io/yaml (YAMLToJSONStrict).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from yaml import events as ev
+
+from kwhatif.api.decode import line_and_column
+from kwhatif.api.mismatch import described
+from kwhatif.errors import InputError
+from kwhatif.snapshot.yaml_scalars import Scalar, plain
+
+__all__ = ["MAX_ALIASED_VALUES", "MAX_DEPTH", "YamlDocument", "read_yaml"]
+
+MAX_DEPTH = 200
+MAX_ALIASED_VALUES = 1_000_000
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_CORE = "tag:yaml.org,2002:"
+_NO_KEY = object()
+_MERGE = object()
+_TOO_DEEP = f"lists and mappings are nested more than {MAX_DEPTH} levels deep"
+
+
+@dataclass(frozen=True, slots=True)
+class YamlDocument:
+    """One document: number and line (both from 1), value, and the lines of the elements of ``$.items``."""
+
+    number: int
+    line: int
+    value: Any
+    item_lines: tuple[int, ...]
+
+
+def read_yaml(data: bytes, source: str) -> Iterator[YamlDocument]:
+    """The documents of a YAML stream in order, empty ones left out.
+
+    ``data`` is UTF-8 without a byte order mark. Raises InputError that names ``source``, the document, line
+    and column.
+    """
+    builder, number = _Builder(), 0
+    try:
+        for event in yaml.parse(data, Loader=_LOADER):
+            if isinstance(event, ev.DocumentStartEvent):
+                number += 1
+                builder = _Builder(builder.aliased)
+            elif isinstance(event, ev.DocumentEndEvent):
+                if builder.value is not None:
+                    yield YamlDocument(number, builder.line, builder.value, tuple(builder.item_lines))
+            elif isinstance(event, ev.NodeEvent | ev.CollectionEndEvent):
+                builder.take(event)
+    except _Trouble as trouble:
+        raise trouble.error(source, number) from None
+    except yaml.MarkedYAMLError as error:
+        problem = " ".join(part for part in (error.context, error.problem) if part)
+        mark = error.problem_mark or error.context_mark
+        raise _Trouble(f"not valid YAML: {problem}", mark).error(source, number) from None
+    except yaml.reader.ReaderError as error:
+        line, column = line_and_column(data, error.position)
+        problem = f"not valid YAML: the character U+{_code(error.character):04X} is not allowed"
+        raise InputError(problem, source=source, place=f"line {line}, column {column}") from None
+
+
+class _Trouble(Exception):
+    """What is wrong, and the mark of where."""
+
+    def __init__(self, problem: str, mark: Any) -> None:
+        self.problem, self.mark = problem, mark
+        super().__init__(problem)
+
+    def error(self, source: str, number: int) -> InputError:
+        place = f"line {self.mark.line + 1}, column {self.mark.column + 1}" if self.mark else ""
+        problem = " ".join(self.problem.split())
+        return InputError(problem, source=f"{source} document {max(number, 1)}", place=place)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or mapping whose end is not yet seen.
+
+    ``size`` counts the values in it, aliased ones as often as they are used; ``height`` the levels below it.
+    """
+
+    value: Any
+    anchor: str | None
+    mark: Any
+    size: int = 1
+    height: int = 0
+    key: Any = _NO_KEY
+    merged: list[Any] | None = None
+    lines: dict[str, int] | None = None
+
+
+class _Builder:
+    """Puts the events of one document together, without recursion."""
+
+    def __init__(self, aliased: int = 0) -> None:
+        self.value: Any = None
+        self.line = 1
+        self.item_lines: list[int] = []
+        self.aliased = aliased
+        self._open: list[_Open] = []
+        self._anchors: dict[str, tuple[Any, int, int] | None] = {}  # name: value, size, height
+
+    def take(self, event: Any) -> None:
+        if isinstance(event, ev.ScalarEvent):
+            self._scalar(event)
+        elif isinstance(event, ev.CollectionStartEvent):
+            self._start(event)
+        elif isinstance(event, ev.CollectionEndEvent):
+            self._end()
+        else:
+            self._alias(event)
+
+    def _scalar(self, event: ev.ScalarEvent) -> None:
+        here = self._open[-1] if self._open else None
+        if here is not None and here.lines is not None and here.key is _NO_KEY:
+            here.key = self._key(event, here)
+            return
+        value = _value(event)
+        if event.anchor:
+            self._anchors[event.anchor] = (value, 1, 0)
+        self._add(value, 1, 0, event.start_mark)
+
+    def _key(self, event: ev.ScalarEvent, here: _Open) -> Any:
+        if (event.value == "<<" and event.implicit[0] and not event.tag) or event.tag == _CORE + "merge":
+            return _MERGE
+        value = _value(event)
+        if isinstance(value, bool):
+            value = "true" if value else "false"
+        elif isinstance(value, int):
+            value = str(value)
+        if not isinstance(value, str):
+            problem = f"a key must be a string, found {described(value)}: put quotes around it"
+            raise _Trouble(problem, event.start_mark)
+        if event.anchor:
+            self._anchors[event.anchor] = (value, 1, 0)
+        self._seen(value, here, event.start_mark)
+        return value
+
+    def _seen(self, key: str, here: _Open, mark: Any) -> None:
+        lines = here.lines or {}
+        if key in lines:
+            raise _Trouble(f"the key {described(key)} appears twice (first in line {lines[key] + 1})", mark)
+        lines[key] = mark.line
+        here.lines = lines
+
+    def _start(self, event: Any) -> None:
+        mapping = isinstance(event, ev.MappingStartEvent)
+        wanted = "map" if mapping else "seq"
+        if event.tag not in (None, "!", _CORE + wanted):
+            raise _Trouble(f"the tag {_short(event.tag)} is not supported", event.start_mark)
+        if len(self._open) >= MAX_DEPTH:
+            raise _Trouble(_TOO_DEEP, event.start_mark)
+        outer = self._open[-1] if self._open else None
+        if outer is not None and outer.lines is not None and outer.key is _NO_KEY:
+            raise _Trouble("a key must be a string, not a list or mapping", event.start_mark)
+        if len(self._open) == 2 and self._open[0].key == "items" and self._open[1].lines is None:
+            self.item_lines.append(event.start_mark.line + 1)
+        if event.anchor:
+            self._anchors[event.anchor] = None
+        opened = _Open({} if mapping else [], event.anchor, event.start_mark)
+        opened.lines = {} if mapping else None
+        self._open.append(opened)
+
+    def _end(self) -> None:
+        done = self._open.pop()
+        for merged in done.merged or ():
+            for key, value in merged.items():
+                done.value.setdefault(key, value)
+        if done.anchor:
+            self._anchors[done.anchor] = (done.value, done.size, done.height)
+        self._add(done.value, done.size, done.height + 1, done.mark)
+
+    def _alias(self, event: Any) -> None:
+        if event.anchor not in self._anchors:
+            raise _Trouble(f"the alias *{event.anchor} has no anchor before it", event.start_mark)
+        found = self._anchors[event.anchor]
+        if found is None:
+            raise _Trouble(f"the anchor &{event.anchor} contains itself", event.start_mark)
+        value, size, height = found
+        if len(self._open) + height >= MAX_DEPTH:
+            raise _Trouble(_TOO_DEEP, event.start_mark)
+        self.aliased += size
+        if self.aliased > MAX_ALIASED_VALUES:
+            raise _Trouble(f"its aliases stand for more than {MAX_ALIASED_VALUES:,} values", event.start_mark)
+        here = self._open[-1] if self._open else None
+        if here is not None and here.lines is not None and here.key is _NO_KEY:
+            if not isinstance(value, str):
+                raise _Trouble(f"a key must be a string, found {described(value)}", event.start_mark)
+            self._seen(value, here, event.start_mark)
+            here.key = value
+        else:
+            self._add(value, size, height, event.start_mark)
+
+    def _add(self, value: Any, size: int, height: int, mark: Any) -> None:
+        if not self._open:
+            self.value, self.line = value, mark.line + 1
+            return
+        here = self._open[-1]
+        here.size += size
+        here.height = max(here.height, height)
+        if here.lines is None:
+            here.value.append(value)
+        elif here.key is _MERGE:
+            maps = value if isinstance(value, list) else [value]
+            if not all(isinstance(merged, dict) for merged in maps):
+                raise _Trouble("<< takes a mapping or a list of mappings", mark)
+            here.merged = (here.merged or []) + maps
+            here.key = _NO_KEY
+        else:
+            here.value[here.key] = value
+            here.key = _NO_KEY
+
+
+def _value(event: ev.ScalarEvent) -> Scalar:
+    """The value of a scalar, by its tag or, if it is unquoted, by its looks."""
+    text: str = event.value
+    if event.tag in (None, "!"):
+        if event.tag == "!" or not event.implicit[0]:
+            return text
+        value = plain(text)
+    elif event.tag in (_CORE + "str", _CORE + "timestamp"):
+        return text
+    else:
+        value = plain(text)
+        kinds = {"int": int, "float": (int, float), "bool": bool, "null": type(None)}
+        kind: Any = kinds.get(event.tag.removeprefix(_CORE), ())
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise _Trouble(f"{described(text)} cannot be read as {_short(event.tag)}", event.start_mark)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _Trouble(f"{described(text)} is not a number in JSON", event.start_mark)
+    return value
+
+
+def _short(tag: str) -> str:
+    return described(tag.replace(_CORE, "!!", 1))
+
+
+def _code(character: int | str | bytes) -> int:
+    """The C and the Python reader differ in how they report a character."""
+    return character if isinstance(character, int) else ord(character[:1])

@@ -1,0 +1,143 @@
+"""Replay recorded scenarios and answer in the shape they were recorded in.
+
+A scenario is a cluster, a policy and pods that arrive one at a time; the format is described in
+``docs/conformance.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from kwhatif.api.core import Pod
+from kwhatif.api.decode import convert
+from kwhatif.api.kinds import Objects
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.framework.status import Status
+from kwhatif.policy.load import load_configuration
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.setup import Setup
+from kwhatif.versions import Features, features_of
+
+__all__ = ["MOST_ATTEMPTS", "Scenario", "answer"]
+
+MOST_ATTEMPTS = 3
+
+
+class Scenario(msgspec.Struct):
+    """One line of a scenario file. ``expected`` may be absent."""
+
+    name: str
+    objects: list[dict[str, Any]]
+    pods: list[dict[str, Any]]
+    config: dict[str, Any] | None = None
+    expected: dict[str, Any] | None = None
+
+
+def answer(scenario: Scenario, objects: Objects, features: Features | None = None) -> dict[str, Any]:
+    """The scenario's outcome, in the shape of ``expected`` with the scenario's name."""
+    features = features or features_of()
+    configuration = load_configuration(scenario.config, source=scenario.name)
+    cluster = Cluster.load(objects, features)
+    replay = _Replay(Setup(configuration, features), cluster)
+    return {
+        "name": scenario.name,
+        "nodeOrder": cluster.columns.names,
+        "pods": [replay.pod(convert(raw, Pod)) for raw in scenario.pods],
+    }
+
+
+class _Replay:
+    def __init__(self, setup: Setup, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._schedulers: dict[str, Scheduler] = {}
+        for profile in setup.configuration.profiles:
+            self._schedulers[profile.scheduler_name] = Scheduler(cluster, setup.profile(profile))
+
+    def pod(self, pod: Pod) -> dict[str, Any]:
+        info = self._cluster.shapes.info(pod)
+        scheduler = self._schedulers[pod.spec.scheduler_name or "default-scheduler"]
+        attempts = []
+        while len(attempts) < MOST_ATTEMPTS:
+            record, again = self._attempt(scheduler, info)
+            attempts.append(record)
+            if not again:
+                break
+        return {"pod": info.key, "attempts": attempts}
+
+    def _attempt(self, scheduler: Scheduler, info: PodInfo) -> tuple[dict[str, Any], bool]:
+        before = self._over_all_nodes(scheduler, info)
+        attempt = self._in_turn(scheduler, info)
+        record: dict[str, Any] = {**before, "evaluated": attempt.evaluated}
+        if attempt.gated is not None:
+            return {"preFilter": _status(attempt.gated), "evaluated": 0, "error": "gated"}, False
+        if attempt.refused is not None and attempt.diagnosis is not None:
+            record["preFilter"] = _status(attempt.refused)
+        if attempt.row is None:
+            record["message"] = attempt.message
+        else:
+            names = self._cluster.columns.names
+            totals = record["totals"]
+            sampled = [names[row] for row in attempt.sampled]
+            top = max(totals[name] for name in sampled)
+            record["sampled"] = sampled
+            record["winners"] = sorted(name for name in sampled if totals[name] == top)
+            record["selected"] = names[attempt.row]
+        if attempt.nominated:
+            record["nominated"] = attempt.nominated
+            record["victims"] = sorted(victim.key for victim in attempt.evicted)
+            scheduler.evict(attempt)
+        return record, bool(attempt.nominated)
+
+    def _in_turn(self, scheduler: Scheduler, info: PodInfo) -> Attempt:
+        """Profiles share one queue, one cluster and one rotating start."""
+        attempt = scheduler.attempt(info)
+        for other in self._schedulers.values():
+            other.next_start = scheduler.next_start
+        return attempt
+
+    def _over_all_nodes(self, scheduler: Scheduler, info: PodInfo) -> dict[str, Any]:
+        """Verdicts and scores over all nodes, without sampling and before the pod is placed."""
+        if scheduler.framework.pre_enqueue(info) is not None or not len(self._cluster):
+            return {}
+        evaluation = scheduler.evaluation(info)
+        evaluation.refresh(info)
+        evaluation.begin(info)
+        if evaluation.refusal is not None:
+            return {}
+        record: dict[str, Any] = {}
+        names = self._cluster.columns.names
+        considered = np.arange(len(names))
+        if evaluation.narrowed is not None:
+            considered = evaluation.narrowed
+            record["preFilterNodes"] = sorted(evaluation.narrowed_names)
+        verdicts = evaluation.verdicts(info)
+        rejected = {
+            names[row]: _status(status)
+            for row in considered
+            if (status := verdicts.status(int(row))) is not None
+        }
+        if rejected:
+            record["rejected"] = rejected
+        rows = considered[verdicts.passed[considered]]
+        if len(rows):
+            record["feasible"] = sorted(names[row] for row in rows)
+            table = evaluation.scores(info, rows)
+            record["scores"] = {
+                names[row]: {scores.plugin: int(scores.weighted[k]) for scores in table}
+                for k, row in enumerate(rows)
+            }
+            scheduler.drift(info, scored=True)
+            record["totals"] = {name: sum(own.values()) for name, own in record["scores"].items()}
+        else:
+            scheduler.drift(info, scored=False)
+        return record
+
+
+def _status(status: Status) -> Mapping[str, Any]:
+    return {"code": str(status.code), "plugin": status.plugin, "reasons": list(status.reasons)}
