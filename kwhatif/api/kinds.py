@@ -94,15 +94,20 @@ class Objects:
         self._by_kind.setdefault(type(obj).__name__, []).append(obj)
 
     def extend(self, kind: type[T], objs: list[T]) -> None:
+        """Add objects of one kind; none at all still says that the kind was looked at."""
         self._by_kind.setdefault(kind.__name__, []).extend(objs)
 
     def of(self, kind: type[T]) -> list[T]:
-        """All objects of one kind; the list is the container's own."""
-        return cast("list[T]", self._by_kind.setdefault(kind.__name__, []))
+        """All objects of one kind, in the order given."""
+        return cast("list[T]", self._by_kind.get(kind.__name__, []))
 
     def kinds(self) -> list[str]:
         """The kinds that are present, sorted."""
         return sorted(kind for kind, objs in self._by_kind.items() if objs)
+
+    def covered(self) -> frozenset[str]:
+        """The kinds that were looked at, whether or not there were objects."""
+        return frozenset(self._by_kind)
 
     def __iter__(self) -> Iterator[Resource]:
         for objs in self._by_kind.values():

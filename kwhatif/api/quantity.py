@@ -77,7 +77,7 @@ class Quantity:
         QuantityError.
         """
         if isinstance(value, str):
-            return _parse(text_form.trimmed(value))
+            return _parse_trimmed(value)
         if value is None:
             return _parse("0")
         if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 3000:
@@ -217,6 +217,11 @@ class Quantity:
 @lru_cache(maxsize=1 << 16)
 def _parse(text: str) -> Quantity:
     return Quantity(*text_form.read(text))
+
+
+@lru_cache(maxsize=1 << 16)
+def _parse_trimmed(text: str) -> Quantity:
+    return _parse(text_form.trimmed(text))
 
 
 def _ten(power: int) -> int:

@@ -143,7 +143,7 @@ def shortest(value: float) -> str:
     text = repr(value)
     if 1e-6 <= abs(value) < 1e21:
         text = format(Decimal(text), "f")
-    return text.removesuffix(".0")
+    return text.removesuffix(".0").replace("e-0", "e-")
 
 
 def trimmed(text: str) -> str:

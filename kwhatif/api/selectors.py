@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kwhatif.api.core import NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Taint, Toleration
+from kwhatif.api.label_text import is_label_key, is_label_value
 from kwhatif.api.meta import LabelSelector
 
 __all__ = [
@@ -34,8 +35,17 @@ def _int64(text: str) -> int | None:
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not digits.isascii() or not digits.isdigit():
         return None
-    number = int(text)
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > len(str(_MAX_INT64)):
+        return None
+    number = -int(digits) if text[0] == "-" else int(digits)
     return number if -_MAX_INT64 - 1 <= number <= _MAX_INT64 else None
+
+
+def _canonical_int64(text: str) -> int | None:
+    """As ``_int64``, but only of the text that such a number prints as: no plus sign, no leading zeros."""
+    number = _int64(text)
+    return number if number is not None and str(number) == text else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +115,12 @@ class Selector:
         """Compile an API selector: None selects nothing, an empty one everything. Raises SelectorError."""
         if selector is None:
             return cls(nothing=True)
-        labels = [Requirement(k, "In", (v,)) for k, v in sorted((selector.match_labels or {}).items())]
+        labels = [_valid(k, "In", (v,)) for k, v in sorted((selector.match_labels or {}).items())]
         expressions = []
         for item in selector.match_expressions or ():
             if item.operator in ("Gt", "Lt"):
                 raise SelectorError(f"{item.operator!r} is not a valid label selector operator")
-            expressions.append(Requirement(item.key, item.operator, tuple(item.values or ())))
+            expressions.append(_valid(item.key, item.operator, tuple(item.values or ())))
         return cls((*labels, *expressions))
 
     @classmethod
@@ -148,7 +158,9 @@ class NodeTerm:
         if not term.match_expressions and not term.match_fields:
             return None
         try:
-            expressions = tuple(_requirement(r) for r in term.match_expressions or ())
+            expressions = tuple(
+                _valid(r.key, r.operator, tuple(r.values or ())) for r in term.match_expressions or ()
+            )
             fields = tuple(_field_requirement(r) for r in term.match_fields or ())
         except SelectorError:
             return cls((), (), broken=True)
@@ -165,8 +177,14 @@ class NodeTerm:
         return " and ".join(map(str, (*self.expressions, *self.fields))) or "<broken>"
 
 
-def _requirement(item: NodeSelectorRequirement) -> Requirement:
-    return Requirement(item.key, item.operator, tuple(item.values or ()))
+def _valid(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
+    """A requirement on labels that could exist. Raises SelectorError."""
+    if not is_label_key(key):
+        raise SelectorError(f"{key!r} is not a valid label key")
+    for value in values:
+        if not is_label_value(value):
+            raise SelectorError(f"{value!r} is not a valid label value")
+    return Requirement(key, operator, values)
 
 
 def _field_requirement(item: NodeSelectorRequirement) -> Requirement:
@@ -174,7 +192,7 @@ def _field_requirement(item: NodeSelectorRequirement) -> Requirement:
         raise SelectorError(f"{item.operator!r} is not a valid field selector operator")
     if len(item.values or ()) != 1:
         raise SelectorError("must have one element")
-    return _requirement(item)
+    return Requirement(item.key, item.operator, tuple(item.values or ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +237,7 @@ def tolerates(toleration: Toleration, taint: Taint, *, comparison_operators: boo
         case "Exists":
             return True
         case "Lt" | "Gt" if comparison_operators:
-            mine, its = _int64(toleration.value or ""), _int64(taint.value or "")
+            mine, its = _canonical_int64(toleration.value or ""), _canonical_int64(taint.value or "")
             if mine is None or its is None:
                 return False
             return its < mine if toleration.operator == "Lt" else its > mine

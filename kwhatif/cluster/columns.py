@@ -54,6 +54,7 @@ class ImageState:
 class NodeColumns:
     """The immutable part of a cluster: its Node objects in the scheduler's order.
 
+    given           list[Node] in the order in which they joined
     names           list[str], N long; ``row`` finds a name
     name_rank       intp[N], the place of each name in alphabetical order
     allocatable     int64[N, R], millicores for cpu, units for all else
@@ -62,7 +63,7 @@ class NodeColumns:
     """
 
     def __init__(self, nodes: Sequence[Node], resources: ResourceAxis) -> None:
-        self._in_given_order = list(nodes)
+        self.given = list(nodes)
         self.nodes = [nodes[i] for i in scheduler_order(nodes)]
         self.names = [node.name for node in self.nodes]
         self._rows = {name: row for row, name in enumerate(self.names)}
@@ -184,14 +185,14 @@ class NodeColumns:
         """Image name -> its state. As upstream, the size is the one the first node reported."""
         sizes: dict[str, int] = {}
         rows: dict[str, list[int]] = {}
-        for row, node in enumerate(self._in_given_order):
+        for row, node in enumerate(self.given):
             for image in node.status.images or ():
                 for name in image.names or ():
                     sizes.setdefault(name, image.size_bytes or 0)
                     held = rows.setdefault(name, [])
                     if not held or held[-1] != row:
                         held.append(row)
-        place = np.array([self._rows[node.name] for node in self._in_given_order], np.intp)
+        place = np.array([self._rows[node.name] for node in self.given], np.intp)
         return {name: ImageState(sizes[name], place[held]) for name, held in rows.items()}
 
     @cached_property

@@ -30,8 +30,10 @@ def default_selector(shape: PodShape, objects: Objects) -> Selector:
                 if (controller.namespace, controller.name) == (shape.namespace, owner.name):
                     labels |= controller.spec.selector or {}
         elif owner.api_version == "apps/v1" and owner.kind in ("ReplicaSet", "StatefulSet"):
-            kind = ReplicaSet if owner.kind == "ReplicaSet" else StatefulSet
-            for workload in objects.of(kind):
+            workloads: list[ReplicaSet] | list[StatefulSet] = (
+                objects.of(ReplicaSet) if owner.kind == "ReplicaSet" else objects.of(StatefulSet)
+            )
+            for workload in workloads:
                 if (workload.namespace, workload.name) == (shape.namespace, owner.name):
                     more = Selector.of(workload.spec.selector).requirements
     return Selector.of_labels(labels).also(more)

@@ -53,7 +53,7 @@ class Change:
 class NodeView:
     """Rows of a cluster; n is their number. Arrays may be the cluster's own: plugins must not write to them."""
 
-    __slots__ = ("_change", "cluster", "columns", "rows", "size")
+    __slots__ = ("_allocatable", "_change", "_requested", "cluster", "columns", "rows", "size")
 
     def __init__(self, cluster: Cluster, rows: IntpArray | None = None, change: Change | None = None) -> None:
         self.cluster = cluster
@@ -61,6 +61,8 @@ class NodeView:
         self.rows = rows
         self.size = len(cluster) if rows is None else len(rows)
         self._change = change
+        self._allocatable: Int64Array | None = None
+        self._requested: Int64Array | None = None
 
     def __len__(self) -> int:
         return self.size
@@ -76,15 +78,17 @@ class NodeView:
     @property
     def allocatable(self) -> Int64Array:
         """int64[n, R]."""
-        return self.of(self.columns.allocatable)
+        if self._allocatable is None:
+            self._allocatable = self.of(self.columns.allocatable)
+        return self._allocatable
 
     @property
     def requested(self) -> Int64Array:
         """int64[n, R]."""
-        base = self.of(self.cluster.requested)
-        if self._change is None:
-            return base
-        return base + self._change.requested
+        if self._requested is None:
+            base = self.of(self.cluster.requested)
+            self._requested = base if self._change is None else base + self._change.requested
+        return self._requested
 
     @property
     def non_zero(self) -> Int64Array:

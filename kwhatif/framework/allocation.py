@@ -22,16 +22,16 @@ __all__ = ["Allocation", "ScoredResources"]
 class ScoredResources:
     """The resources a scorer looks at for one pod, k of them.
 
-    columns     intp[k] on the resource axis
+    columns     where they are on the resource axis
     asked       int64[k] by the pod
     weights     int64[k]
-    defaulted   bool[k]: whether the node's side counts the defaults for containers without requests
+    defaulted   (place among the k, column of ``non_zero``) of those whose use counts the scheduler's defaults
     """
 
-    columns: IntpArray
+    columns: slice | IntpArray
     asked: Int64Array
     weights: Int64Array
-    non_zero: tuple[int, ...]
+    defaulted: tuple[tuple[int, int], ...]
 
     @classmethod
     def of(
@@ -49,26 +49,25 @@ class ScoredResources:
             for name, weight in resources
             if (column := axis.find(name)) is not None and (asked.get(name, 0) or not is_scalar(name))
         ]
-        places = [
-            (place, column)
-            for place, (_, _, column) in enumerate(kept)
-            if with_defaults and column < 2
-        ]
+        columns = [column for _, _, column in kept]
         return cls(
-            np.array([column for _, _, column in kept], np.intp),
+            axis.columns(name for name, _, _ in kept),
             np.array([asked.get(name, 0) for name, _, _ in kept], np.int64),
             np.array([weight for _, weight, _ in kept], np.int64),
-            tuple(2 * place + column for place, column in places),
+            tuple((k, column) for k, column in enumerate(columns) if column < 2) if with_defaults else (),
         )
 
     def on(self, nodes: NodeView) -> Allocation:
         """The same resources on the nodes of a view."""
         capacity = nodes.allocatable[:, self.columns]
-        used = nodes.requested[:, self.columns]
-        if self.non_zero:
-            non_zero = nodes.non_zero
-            for code in self.non_zero:
-                used[:, code // 2] = non_zero[:, code % 2]
+        if self.defaulted == ((0, 0), (1, 1)) and len(self.asked) == 2:
+            used = nodes.non_zero
+        else:
+            used = nodes.requested[:, self.columns]
+            if self.defaulted:
+                used, non_zero = used.copy(), nodes.non_zero
+                for k, column in self.defaulted:
+                    used[:, k] = non_zero[:, column]
         return Allocation(capacity, used, used + self.asked, self.weights)
 
 

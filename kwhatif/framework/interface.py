@@ -49,28 +49,39 @@ class Scope(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PostFilterResult:
-    """``nominated`` names the node that is to get room; ``victims`` leave it."""
+    """``nominated`` names the node that is to get room; ``victims`` leave it.
+
+    ``criterion`` says what made it the best of so many ``candidates``.
+    """
 
     status: Status | None
     nominated: str = ""
     victims: tuple[PodInfo, ...] = ()
+    criterion: str = ""
+    candidates: int = 0
 
 
 @dataclass(slots=True)
 class WaitingPod:
-    """A pod held by permit plugins: plugin -> seconds of simulated time at which its patience ends."""
+    """A pod held by permit plugins since a moment of simulated time: plugin -> seconds it is willing to wait."""
 
     pod: PodInfo
     node: str
-    deadlines: dict[str, float]
+    since: float
+    waits: dict[str, float]
     denied: Status | None = None
 
     def allow(self, plugin: str) -> None:
         """A plugin no longer objects; the pod goes on once none does."""
-        self.deadlines.pop(plugin, None)
+        self.waits.pop(plugin, None)
 
     def reject(self, plugin: str, reason: str) -> None:
         self.denied = Status(Code.UNSCHEDULABLE, (reason,), plugin)
+
+    @property
+    def deadline(self) -> float:
+        """When the least patient plugin gives up."""
+        return self.since + min(self.waits.values(), default=0.0)
 
 
 @dataclass(slots=True)

@@ -5,8 +5,8 @@ Upstream: pkg/scheduler/framework/runtime/framework.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
@@ -20,7 +20,6 @@ from kwhatif.framework.status import Code, PermitWait, Rejection, Skip, Status
 __all__ = ["Framework"]
 
 AnyPlugin = Plugin[Any, Any]
-T = TypeVar("T")
 
 
 class Framework:
@@ -60,19 +59,19 @@ class Framework:
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """The first refusal to let the pod into the queue."""
         for plugin in self._at["preEnqueue"]:
-            status = _guard(plugin, "pre_enqueue", pod, lambda p=plugin: p.pre_enqueue(pod))
+            status: Status | None = _call(plugin, "pre_enqueue", pod, pod)
             if status is not None:
                 return _named(status, plugin)
         return None
 
     def queue_key(self, pod: PodInfo, order: int) -> Any:
         plugin = self._at["queueSort"][0]
-        return _guard(plugin, "queue_key", pod, lambda: plugin.queue_key(pod, order))
+        return _call(plugin, "queue_key", pod, pod, order)
 
     # --- filters and scores
 
     def ask_pre_filter(self, plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> object:
-        return _guard(plugin, "pre_filter", pod, lambda: plugin.pre_filter(pod, cluster))
+        return _call(plugin, "pre_filter", pod, pod, cluster)
 
     def ask_filter(
         self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object
@@ -88,17 +87,18 @@ class Framework:
         """The plugin's state for Score, SKIP, or None for a plugin that has no PreScore."""
         if plugin.name not in self._pre_scored and not overrides(type(plugin), "pre_score"):
             return None
-        return _guard(plugin, "pre_score", pod, lambda: plugin.pre_score(pod, view))
+        return _call(plugin, "pre_score", pod, pod, view)
 
     def ask_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> Int64Array:
-        return _guard(plugin, "score", pod, lambda: plugin.score(pod, view, state))
+        scores: Int64Array = _call(plugin, "score", pod, pod, view, state)
+        return scores
 
     def ask_normalize(
         self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object, raw: Int64Array
     ) -> Int64Array:
         """Scores from 0 to 100; those of a plugin without ``normalize`` as they are."""
         if overrides(type(plugin), "normalize"):
-            raw = _guard(plugin, "normalize", pod, lambda: plugin.normalize(pod, view, state, raw))
+            raw = _call(plugin, "normalize", pod, pod, view, state, raw)
         return self.checked(plugin, raw)
 
     @staticmethod
@@ -117,7 +117,7 @@ class Framework:
         """Ask plugins in turn to make room; their refusals add up to one message."""
         reasons: list[str] = []
         for plugin in self._at["postFilter"]:
-            result = _guard(plugin, "post_filter", pod, lambda p=plugin: p.post_filter(pod, diagnosis))
+            result: PostFilterResult = _call(plugin, "post_filter", pod, pod, diagnosis)
             if result.status is None or result.status.code in (Code.UNRESOLVABLE, Code.ERROR):
                 return result
             reasons.extend(result.status.reasons)
@@ -130,7 +130,7 @@ class Framework:
         for plugin in self._at["reserve"]:
             if not overrides(type(plugin), "reserve"):
                 continue
-            status = _guard(plugin, "reserve", pod, lambda p=plugin: p.reserve(pod, node))
+            status: Status | None = _call(plugin, "reserve", pod, pod, node)
             if status is not None:
                 self.unreserve(pod, node)
                 return _named(status, plugin)
@@ -140,13 +140,13 @@ class Framework:
         """Give back all reservations, the last plugin first."""
         for plugin in reversed(self._at["reserve"]):
             if overrides(type(plugin), "unreserve"):
-                _guard(plugin, "unreserve", pod, lambda p=plugin: p.unreserve(pod, node))
+                _call(plugin, "unreserve", pod, pod, node)
 
     def permit(self, pod: PodInfo, node: str) -> Status | dict[str, float] | None:
         """None to go on, a refusal, or the plugins that want to wait and for how many seconds at most."""
         waits: dict[str, float] = {}
         for plugin in self._at["permit"]:
-            answer = _guard(plugin, "permit", pod, lambda p=plugin: p.permit(pod, node))
+            answer = _call(plugin, "permit", pod, pod, node)
             if isinstance(answer, PermitWait):
                 waits[plugin.name] = answer.seconds
             elif answer is not None:
@@ -156,18 +156,18 @@ class Framework:
     def bind(self, pod: PodInfo, node: str) -> Status | None:
         """PreBind, Bind and PostBind."""
         for plugin in self._at["preBind"]:
-            status = _guard(plugin, "pre_bind", pod, lambda p=plugin: p.pre_bind(pod, node))
+            status: Status | None = _call(plugin, "pre_bind", pod, pod, node)
             if status is not None:
                 return _named(status, plugin)
         for plugin in self._at["bind"]:
-            answer = _guard(plugin, "bind", pod, lambda p=plugin: p.bind(pod, node))
+            answer = _call(plugin, "bind", pod, pod, node)
             if isinstance(answer, Skip):
                 continue
             if answer is not None:
                 return _named(answer, plugin)
             break
         for plugin in self._at["postBind"]:
-            _guard(plugin, "post_bind", pod, lambda p=plugin: p.post_bind(pod, node))
+            _call(plugin, "post_bind", pod, pod, node)
         return None
 
 
@@ -182,9 +182,10 @@ def _named(status: Status, plugin: AnyPlugin) -> Status:
     return Status(status.code, status.reasons, plugin.name)
 
 
-def _guard(plugin: AnyPlugin, hook: str, pod: PodInfo, call: Callable[[], T]) -> T:
+def _call(plugin: AnyPlugin, hook: str, pod: PodInfo, *arguments: object) -> Any:
+    """Run a hook; what it raises names plugin, hook and pod."""
     try:
-        return call()
+        return getattr(plugin, hook)(*arguments)
     except KwhatifError:
         raise
     except Exception as error:

@@ -89,8 +89,25 @@ class Verdicts:
         for blocker in other.blockers:
             where, counted = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
             where[rows], counted[rows] = blocker.where, blocker.counted
-            self.blockers.append(Blocker(blocker.plugin, blocker.rejection, where, counted))
+            rejection = _spread(blocker.rejection, rows, where)
+            self.blockers.append(Blocker(blocker.plugin, rejection, where, counted))
         shift = len(self.plugins)
         self.plugins.extend(other.plugins)
         self.first[rows] = np.where(other.first < 0, -1, other.first + shift)
         self.unresolvable[rows] = other.unresolvable
+
+
+def _spread(rejection: Rejection, rows: IntpArray, where: BoolArray) -> Rejection:
+    """A rejection said of some rows, said of all nodes."""
+    unresolvable = rejection.unresolvable
+    if isinstance(unresolvable, np.ndarray):
+        everywhere = np.zeros(len(where), np.bool_)
+        everywhere[rows] = unresolvable
+        unresolvable = everywhere
+    detail, places = rejection.detail, {int(row): place for place, row in enumerate(rows)}
+    return Rejection(
+        where,
+        rejection.reason,
+        unresolvable,
+        None if detail is None else lambda row: detail(places[row]),
+    )

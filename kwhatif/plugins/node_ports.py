@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import HostPort, PodInfo
+from kwhatif.cluster.types import BoolArray
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.framework.status import SKIP, Rejection, Skip
@@ -37,8 +40,9 @@ class NodePorts(Plugin[WantedPorts, None]):
             held = [port for port, column in taken.items() if in_use[place, column]]
             return ", ".join(f"host port {port}/{protocol} is in use on {ip}" for ip, protocol, port in held)
 
+        taken_there: BoolArray = np.logical_or.reduce(in_use[:, columns], axis=1)
         yield Rejection(
-            in_use[:, columns].any(axis=1),
+            taken_there,
             "node(s) didn't have free ports for the requested pod ports",
             detail=detail,
         )

@@ -43,10 +43,11 @@ class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
 
     def score(self, pod: PodInfo, nodes: NodeView, state: ScoredResources) -> Int64Array:
         at = state.on(nodes)
-        there = at.capacity != 0
-        capacity = at.safe_capacity
-        with_pod = balance(np.minimum(at.requested / capacity, 1.0), there)
-        without = balance(np.minimum(at.used / capacity, 1.0), there)
+        # With the pod and without it, in one go.
+        both = np.concatenate([at.requested, at.used])
+        capacity = np.concatenate([at.capacity, at.capacity])
+        scores = balance(np.minimum(both / np.maximum(capacity, 1), 1.0), capacity != 0)
+        with_pod, without = scores[: nodes.size], scores[nodes.size :]
         return MAX_SCORE // 2 + (MAX_SCORE // 2 + with_pod - without) // 2
 
 

@@ -30,7 +30,7 @@ class Wanted:
     """Requested resources: names, their columns on the resource axis, and amounts; all k long."""
 
     names: tuple[str, ...]
-    columns: IntpArray
+    columns: slice | IntpArray
     amounts: Int64Array
 
 
@@ -58,28 +58,24 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
             for name, amount in pod.shape.requests.items()
             if amount > 0 and not self._is_ignored(name)
         }
-        axis = cluster.shapes.resources
-        return Wanted(
-            tuple(wanted),
-            np.array([axis.column(name) for name in wanted], np.intp),
-            np.array(list(wanted.values()), np.int64),
-        )
+        columns = cluster.shapes.resources.columns(wanted)
+        return Wanted(tuple(wanted), columns, np.array(list(wanted.values()), np.int64))
 
     def _is_ignored(self, name: str) -> bool:
         return is_extended(name) and (name in self._ignored or name.partition("/")[0] in self._ignored_groups)
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Wanted) -> Iterator[Rejection]:
         count, allowed = nodes.pod_count, nodes.of(nodes.columns.allowed_pods)
-        yield Rejection(
-            count >= allowed,
-            "Too many pods",
-            detail=lambda place: f"pods: {count[place]} of {allowed[place]} in use",
-        )
+        full = count >= allowed
+        if full.any():
+            yield Rejection(
+                full, "Too many pods", detail=lambda place: f"pods: {count[place]} of {allowed[place]} in use"
+            )
         if not state.names:
             return
         capacity = nodes.allocatable[:, state.columns]
         used = nodes.requested[:, state.columns]
-        short = state.amounts > capacity - used
+        short = used + state.amounts > capacity
         if not short.any():
             return
         never = state.amounts > capacity

@@ -80,9 +80,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
             key = counted.constraint.topology_key
             codes = nodes.label(key)
             missing = alive & (codes < 0)
-            yield Rejection(
-                missing, MISSING_LABEL, unresolvable=True, detail=lambda place, key=key: f"node has no label {key}"
-            )
+            yield Rejection(missing, MISSING_LABEL, unresolvable=True, detail=_Missing(key))
             have, least = _counts(counted, nodes)
             skew = have + counted.itself - least
             crowded = alive & (codes >= 0) & (skew > counted.constraint.max_skew)
@@ -170,6 +168,14 @@ def _counts(counted: Counted, nodes: NodeView) -> tuple[Int64Array, Int64Array]:
     of_others = np.where(codes == least_at, runner_up, least)
     own = np.where(open_domains[codes], have, np.iinfo(np.int64).max)
     return have, np.minimum(of_others, own)
+
+
+@dataclass(frozen=True, slots=True)
+class _Missing:
+    key: str
+
+    def __call__(self, place: int) -> str:
+        return f"node has no label {self.key}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ upstream does with YAML.
 from __future__ import annotations
 
 import base64
-import binascii
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -139,8 +138,8 @@ class _Reader:
 
     def _bytes(self, raw: str, where: _Where) -> bytes:
         try:
-            return base64.b64decode("".join(raw.splitlines()), validate=True)
-        except binascii.Error:
+            return base64.b64decode(raw.replace("\r", "").replace("\n", ""), validate=True)
+        except ValueError:
             self._wrong(MismatchError(where.path, "illegal base64 data"))
             return b""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 
 from kwhatif.errors import PolicyError
-from kwhatif.policy.golang import go_quote
+from kwhatif.policy.golang import go_quote, one_line
 from kwhatif.policy.profile import MULTI_POINT, PluginRef, Profile, SchedulerConfiguration
 
 __all__ = ["Implements", "expand", "expand_all"]
@@ -53,8 +53,9 @@ def expand(profile: Profile, implements: Implements) -> Expanded:
     try:
         return _expand(profile, implements)
     except _RefusedError as refused:
+        name = one_line(profile.scheduler_name)
         raise PolicyError(
-            f"initializing profiles: creating profile for scheduler name {profile.scheduler_name}: {refused}"
+            f"initializing profiles: creating profile for scheduler name {name}: {refused}"
         ) from None
 
 

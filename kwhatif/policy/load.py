@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kwhatif.errors import PolicyError
 from kwhatif.policy.args import ARGS
 from kwhatif.policy.defaults import enabled_names, with_defaults
 from kwhatif.policy.fields import aggregate
+from kwhatif.policy.golang import one_line
 from kwhatif.policy.intree import InTree, in_tree
 from kwhatif.policy.profile import (
     EXTENSION_POINTS,
@@ -72,7 +73,7 @@ def examine(
         try:
             config, version, ignored = read(document, accept_removed=accept_removed)
         except RefusedError as refused:
-            return Examination(None, refused.problems, str(refused))
+            return _refusal(refused.problems, str(refused))
         warnings += _format_warnings(version, ignored, minor)
     config = with_defaults(config, facts)
     problems = validate(config, facts)
@@ -82,9 +83,13 @@ def examine(
     if not problems:
         problems = list(start_problems(config, facts))
     if problems:
-        return Examination(None, tuple(dict.fromkeys(problems)), aggregate(problems))
+        return _refusal(dict.fromkeys(problems), aggregate(problems))
     prefix = f"{source}: " if source else ""
-    return Examination(_as_value(config, tuple(prefix + warning for warning in warnings)))
+    return Examination(_as_value(config, tuple(one_line(prefix + warning) for warning in warnings)))
+
+
+def _refusal(problems: Iterable[str], error: str) -> Examination:
+    return Examination(None, tuple(map(one_line, problems)), one_line(error))
 
 
 def _format_warnings(version: str, ignored: list[str], minor: str) -> Iterator[str]:

@@ -121,9 +121,17 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    quoted = not text or _AMBIGUOUS.fullmatch(text)
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if quoted else None)
+def _text(dumper: Any, text: str) -> yaml.ScalarNode:
+    tag = "tag:yaml.org,2002:str"
+    # PyYAML would quote singly what it reads as something else; upstream does so for "*" and its like alone.
+    reads_as = dumper.resolve(yaml.ScalarNode, text, (True, False))
+    doubly = (
+        not (text and text.isprintable())
+        or _AMBIGUOUS.fullmatch(text)
+        or reads_as not in (tag, "tag:yaml.org,2002:yaml")
+    )
+    node: yaml.ScalarNode = dumper.represent_scalar(tag, text, style='"' if doubly else None)
+    return node
 
 
 _Dumper.add_representer(str, _text)

@@ -9,6 +9,7 @@ import numpy as np
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.diagnosis import Diagnosis
+from kwhatif.framework.evaluation import PluginScore
 from kwhatif.framework.status import Status
 
 __all__ = ["Attempt"]
@@ -24,9 +25,10 @@ class Attempt:
     score        its total; None where a single feasible node won unscored
     sampled      rows of the feasible nodes found, in that order; ``evaluated`` counts rejected ones, too
     best         rows that share the top score, the chosen one among them
+    scores       every plugin's scores over ``sampled``, if asked for
     message      the FailedScheduling event's text when no node was found
     gated        PreEnqueue's refusal: the pod did not enter the queue
-    nominated    name of the node that ``victims`` leave for the pod
+    nominated    name of the node that ``victims`` leave for the pod; ``criterion`` made it the best of ``candidates``
     waiting      the pod is held by permit plugins
     """
 
@@ -42,6 +44,9 @@ class Attempt:
     diagnosis: Diagnosis | None = None
     nominated: str = ""
     victims: tuple[PodInfo, ...] = ()
+    scores: list[PluginScore] = field(default_factory=list)
+    criterion: str = ""
+    candidates: int = 0
     waiting: bool = False
 
     @property

@@ -8,14 +8,14 @@ Upstream: pkg/scheduler/framework/preemption/preemption.go and plugins/defaultpr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
-from kwhatif.cluster.types import BoolArray, IntpArray
+from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
 from kwhatif.cluster.view import Change, NodeView
 from kwhatif.framework.diagnosis import Diagnosis, fit_message
 from kwhatif.framework.evaluation import change_of, nominated_pods
@@ -24,7 +24,7 @@ from kwhatif.framework.status import Code, Status
 from kwhatif.scheduling.budgets import Budgets
 from kwhatif.scheduling.victims import VictimTable, by_importance
 
-__all__ = ["CRITERIA", "Candidate", "Preemption", "choose"]
+__all__ = ["CRITERIA", "Candidates", "Preemption", "choose"]
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
@@ -32,44 +32,80 @@ PRIORITY_SHIFT = 2**31
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A node that would do, the pods that would have to leave it (most important first), and PDBs it would break."""
+class Candidates:
+    """Nodes that would do, c of them, in the order found.
 
-    row: int
-    name: str
-    victims: tuple[PodInfo, ...]
-    violations: int
+    rows         intp[c]
+    violations   int64[c], evictions that a budget does not allow
+    top          int64[c], the highest priority among the victims
+    priorities   int64[c], the sum of the victims' priorities, shifted to be positive
+    count        int64[c], number of victims
+    start        int64[c], the earliest start among the victims of highest priority
+    gone         bool[c, P] and broken bool[c, P]: which of a node's pods have to go, and which break a budget
+    """
+
+    rows: IntpArray
+    violations: Int64Array
+    top: Int64Array
+    priorities: Int64Array
+    count: Int64Array
+    start: Int64Array
+    gone: BoolArray
+    broken: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def part(self, places: IntpArray | BoolArray) -> Candidates:
+        return Candidates(*(getattr(self, name)[places] for name in self.__slots__))
+
+    def plus(self, other: Candidates) -> Candidates:
+        width = max(self.gone.shape[1], other.gone.shape[1])
+        return Candidates(
+            *(
+                np.concatenate([_widened(getattr(c, name), width) for c in (self, other)])
+                for name in self.__slots__
+            )
+        )
 
 
-CRITERIA: tuple[tuple[str, Callable[[Candidate], int]], ...] = (
+def _widened(array: AnyArray, width: int) -> AnyArray:
+    return array if array.ndim == 1 else np.pad(array, ((0, 0), (0, width - array.shape[1])))
+
+
+CRITERIA: tuple[tuple[str, Callable[[Candidates], Int64Array]], ...] = (
     ("fewest budget violations", lambda c: -c.violations),
-    ("lowest highest priority", lambda c: -c.victims[0].priority),
-    ("smallest sum of priorities", lambda c: -sum(v.priority + PRIORITY_SHIFT for v in c.victims)),
-    ("fewest victims", lambda c: -len(c.victims)),
-    ("latest start of the most important", lambda c: _earliest_of_top(c.victims)),
+    ("lowest highest priority", lambda c: -c.top),
+    ("smallest sum of priorities", lambda c: -c.priorities),
+    ("fewest victims", lambda c: -c.count),
+    ("latest start of the most important", lambda c: c.start),
 )
 """How a node is chosen, in this order; more is better (upstream: pickOneNodeForPreemption)."""
 
 
-def _earliest_of_top(victims: Sequence[PodInfo]) -> int:
-    top = max(v.priority for v in victims)
-    return min(v.start for v in victims if v.priority == top)
-
-
-def choose(candidates: Sequence[Candidate]) -> tuple[Candidate, str]:
-    """The best candidate and the criterion that decided; the first by name among equals."""
-    left = sorted(candidates, key=lambda c: c.name)
+def choose(candidates: Candidates, name_rank: IntpArray) -> tuple[int, str]:
+    """The place of the best candidate and the criterion that decided; the first by name among equals."""
+    left = np.argsort(name_rank[candidates.rows])
     if len(left) == 1:
-        return left[0], "only candidate"
+        return 0, "only candidate"
     for name, measure in CRITERIA:
-        best = max(map(measure, left))
-        left = [c for c in left if measure(c) == best]
+        values = measure(candidates)[left]
+        left = left[values == values.max()]
         if len(left) == 1:
-            return left[0], name
-    if _earliest_of_top(left[0].victims) == NEVER_STARTED:
+            return int(left[0]), name
+    if candidates.start[left[0]] == NEVER_STARTED:
         # Upstream takes the present moment instead, which is later for the node it looks at later.
-        return left[-1], CRITERIA[-1][0]
-    return left[0], "first by name"
+        return int(left[-1]), CRITERIA[-1][0]
+    return int(left[0]), "first by name"
+
+
+@dataclass(frozen=True, slots=True)
+class RankedCandidate:
+    """A node, the pods that would have to leave it, and how many of those evictions a budget does not allow."""
+
+    node: str
+    victims: tuple[PodInfo, ...]
+    violations: int
 
 
 class Preemption:
@@ -83,35 +119,35 @@ class Preemption:
         reason = ineligible(pod, diagnosis)
         if reason:
             return PostFilterResult(Status.unschedulable(reason))
-        candidates, message = self.candidates(pod, diagnosis, args)
-        if not candidates:
-            return PostFilterResult(Status.unschedulable(message))
-        best, _ = choose(candidates)
-        return PostFilterResult(None, best.name, best.victims)
-
-    def candidates(self, pod: PodInfo, diagnosis: Diagnosis, args: Any) -> tuple[list[Candidate], str]:
-        """Nodes that would do, and the message in case there is none."""
-        cluster = diagnosis.cluster
-        rows = diagnosis.preemptable()
-        enough = wanted_candidates(len(rows), args)
         search = _Search(pod, diagnosis, self._table(diagnosis))
-        clean: list[Candidate] = []
-        violating: list[Candidate] = []
-        step = max(enough, 64)
-        for first in range(0, len(rows), step):
-            for candidate in search.on(rows[first : first + step]):
-                into = violating if candidate.violations else clean
-                if len(into) < enough:
-                    into.append(candidate)
-                if clean and len(clean) + len(violating) >= enough:
-                    return [*clean, *violating], ""
-        if clean or violating:
-            return [*clean, *violating], ""
-        histogram = search.failures
-        absent = len(cluster) - search.failed
-        if absent:
-            histogram[NOT_HELPFUL] = histogram.get(NOT_HELPFUL, 0) + absent
-        return [], fit_message(len(cluster), histogram)
+        candidates = search.run(args)
+        if not len(candidates):
+            return PostFilterResult(Status.unschedulable(search.message()))
+        place, criterion = choose(candidates, diagnosis.cluster.columns.name_rank)
+        row = int(candidates.rows[place])
+        victims = search.victims(row, candidates.gone[place], candidates.broken[place])
+        node = diagnosis.cluster.columns.names[row]
+        return PostFilterResult(None, node, tuple(victims), criterion, len(candidates))
+
+    def ranked(self, pod: PodInfo, diagnosis: Diagnosis) -> list[RankedCandidate]:
+        """All nodes where evictions would make room, the best first."""
+        if ineligible(pod, diagnosis):
+            return []
+        search = _Search(pod, diagnosis, self._table(diagnosis))
+        candidates = search.run(None)
+        names = diagnosis.cluster.columns.name_rank
+        keys = [-measure(candidates) for _, measure in reversed(CRITERIA)]
+        order: IntpArray = np.lexsort([names[candidates.rows], *keys])
+        ranked = []
+        for place in order:
+            row = int(candidates.rows[place])
+            victims = search.victims(row, candidates.gone[place], candidates.broken[place])
+            ranked.append(
+                RankedCandidate(
+                    diagnosis.cluster.columns.names[row], tuple(victims), int(candidates.violations[place])
+                )
+            )
+        return ranked
 
     def _table(self, diagnosis: Diagnosis) -> VictimTable:
         cluster = diagnosis.cluster
@@ -157,6 +193,7 @@ class _Search:
 
     def __init__(self, pod: PodInfo, diagnosis: Diagnosis, table: VictimTable) -> None:
         self._pod = pod
+        self._diagnosis = diagnosis
         self._cluster = diagnosis.cluster
         self._evaluation = diagnosis.evaluation
         self._table = table
@@ -165,7 +202,38 @@ class _Search:
         self.failures: dict[str, int] = {}
         self.failed = 0
 
-    def on(self, rows: IntpArray) -> list[Candidate]:
+    def run(self, args: Any) -> Candidates:
+        """Candidates among the nodes where evicting pods might help, as many as ``args`` want (None: all).
+
+        Without budget violations they come first; the search goes on until there is at least one such.
+        """
+        rows = self._diagnosis.preemptable()
+        enough = len(rows) + 1 if args is None else wanted_candidates(len(rows), args)
+        found = _NONE
+        step = max(enough, 64)
+        for first in range(0, len(rows), step):
+            batch = self._on(rows[first : first + step])
+            found = found.plus(batch) if len(found) else batch
+            clean = found.violations == 0
+            total = np.minimum(np.cumsum(clean), enough) + np.minimum(np.cumsum(~clean), enough)
+            done = np.flatnonzero(np.logical_or.accumulate(clean) & (total >= enough))
+            if len(done):
+                found = found.part(np.arange(done[0] + 1))
+                break
+        clean = found.violations == 0
+        return found.part(
+            np.concatenate([np.flatnonzero(clean)[:enough], np.flatnonzero(~clean)[:enough]])
+        )
+
+    def message(self) -> str:
+        """Why no node would do."""
+        histogram = dict(self.failures)
+        absent = len(self._cluster) - self.failed
+        if absent:
+            histogram[NOT_HELPFUL] = histogram.get(NOT_HELPFUL, 0) + absent
+        return fit_message(len(self._cluster), histogram)
+
+    def _on(self, rows: IntpArray) -> Candidates:
         """Candidates among ``rows``, in their order."""
         shapes, there = self._table.on(rows)
         priorities = self._cluster.shapes.priorities
@@ -175,17 +243,42 @@ class _Search:
             self._fail(NO_VICTIMS, int(np.count_nonzero(~possible)))
             rows, shapes, victims = rows[possible], shapes[possible], victims[possible]
         if not len(rows):
-            return []
+            return _NONE
         change = self._without(rows, shapes, victims)
         fits = self._fits(rows, change)
         if not fits.all():
             self._explain(rows[~fits], change.part(~fits))
             rows, victims, change = rows[fits], victims[fits], change.part(fits)
         if not len(rows):
-            return []
+            return _NONE
         violating = self._violating(rows, victims)
         gone = self._reprieve(rows, change, victims, violating)
-        return [self._candidate(int(row), gone[k], violating[k]) for k, row in enumerate(rows)]
+        return self._measured(rows, change.shapes, gone, violating)
+
+    def _measured(
+        self, rows: IntpArray, shapes: IntpArray, gone: BoolArray, violating: BoolArray
+    ) -> Candidates:
+        priority = np.where(gone, self._cluster.shapes.priorities[shapes], np.iinfo(np.int64).min)
+        top = priority.max(axis=1)
+        starts = self._table.starts(rows, gone.shape[1])
+        return Candidates(
+            rows,
+            (gone & violating).sum(axis=1),
+            top,
+            np.where(gone, priority + PRIORITY_SHIFT, 0).sum(axis=1),
+            gone.sum(axis=1),
+            np.where(priority == top[:, None], starts, NEVER_STARTED).min(axis=1),
+            gone,
+            gone & violating,
+        )
+
+    def victims(self, row: int, gone: BoolArray, broken: BoolArray) -> list[PodInfo]:
+        """The pods that have to leave one node, the most important first."""
+        pods = self._table.pods(row)
+        columns = np.flatnonzero(gone)
+        first = [pods[c] for c in columns if broken[c]]
+        rest = [pods[c] for c in columns if not broken[c]]
+        return by_importance([*first, *rest]) if first and rest else [*first, *rest]
 
     def _without(self, rows: IntpArray, shapes: IntpArray, victims: BoolArray) -> Change:
         """All possible victims gone."""
@@ -248,7 +341,8 @@ class _Search:
             columns = order[places, turn]
             change.move(self._cluster.shapes, places, columns, +1)
             held = self._hold_ports(change, places, columns)
-            fits = self._fits(rows[places], change.part(places))
+            everywhere = len(places) == len(rows)
+            fits = self._fits(rows[places], change if everywhere else change.part(places))
             gone[places[fits], columns[fits]] = False
             back = ~fits
             change.move(self._cluster.shapes, places[back], columns[back], -1)
@@ -276,14 +370,6 @@ class _Search:
                     violating[k, column] = breaks
         return violating
 
-    def _candidate(self, row: int, gone: BoolArray, violating: BoolArray) -> Candidate:
-        pods = self._table.pods(row)
-        columns = np.flatnonzero(gone)
-        first = [pods[c] for c in columns if violating[c]]
-        rest = [pods[c] for c in columns if not violating[c]]
-        victims = by_importance([*first, *rest]) if first and rest else [*first, *rest]
-        return Candidate(row, self._cluster.columns.names[row], tuple(victims), len(first))
-
     def _explain(self, rows: IntpArray, change: Change) -> None:
         """Count why the pod does not fit there even without any victim."""
         evaluation, view = self._evaluation, NodeView(self._cluster, rows, change)
@@ -302,3 +388,11 @@ class _Search:
     def _fail(self, reason: str, count: int, nodes: int | None = None) -> None:
         self.failures[reason] = self.failures.get(reason, 0) + count
         self.failed += count if nodes is None else nodes
+
+
+def _none() -> Candidates:
+    rows, number, flags = np.zeros(0, np.intp), np.zeros(0, np.int64), np.zeros((0, 0), np.bool_)
+    return Candidates(rows, number, number, number, number, number, flags, flags)
+
+
+_NONE = _none()

@@ -31,6 +31,10 @@ def sample(ok: BoolArray, start: int, enough: int) -> tuple[IntpArray, int]:
     The search stops at the first feasible node too many, so nodes rejected on the way to it were looked at, too.
     """
     size = len(ok)
+    if enough >= size:
+        found = np.flatnonzero(ok)
+        turn = found.searchsorted(start)
+        return np.concatenate([found[turn:], found[:turn]]), size
     ahead = min(start + 2 * enough, size)
     found = np.flatnonzero(ok[start:ahead])
     if len(found) > enough:

@@ -17,7 +17,8 @@ from kwhatif.framework.diagnosis import Diagnosis, fit_message
 from kwhatif.framework.evaluation import Evaluation
 from kwhatif.framework.interface import WaitingPod
 from kwhatif.framework.runner import Framework
-from kwhatif.framework.status import Status
+from kwhatif.framework.status import Code, Status
+from kwhatif.policy.duration import Duration
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.sampling import nodes_to_find, sample
 
@@ -40,17 +41,19 @@ class Profile:
 class Scheduler:
     """Schedules pods onto a cluster, one at a time, under one profile.
 
-    ``seed`` breaks ties at random as the real scheduler does; without one the first by name wins.
+    ``seed`` breaks ties at random as the real scheduler does; without one the first by name wins. A ``detailed``
+    one keeps every plugin's scores in its attempts.
     """
 
     def __init__(
-        self, cluster: Cluster, profile: Profile, *, start: int = 0, seed: int | None = None
+        self, cluster: Cluster, profile: Profile, *, start: int = 0, seed: int | None = None, detailed: bool = False
     ) -> None:
         self.cluster = cluster
         self.profile = profile
         self.framework = profile.framework
         self.next_start = start
         self.now = 0.0
+        self.detailed = detailed
         self._random = None if seed is None else Random(seed)
         self._evaluations: dict[int, Evaluation] = {}
         self._room = max(32, min(1024, _MEMORY // max(len(cluster), 1)))
@@ -59,6 +62,11 @@ class Scheduler:
 
     def attempt(self, pod: PodInfo) -> Attempt:
         """Try to place a pod; on success it is assumed, reserved and bound (or waits for its permit)."""
+        attempt = self.decide(pod)
+        return self._commit(attempt) if attempt.placed else attempt
+
+    def decide(self, pod: PodInfo) -> Attempt:
+        """What the scheduler would do with a pod, without doing it."""
         gate = self.framework.pre_enqueue(pod)
         if gate is not None:
             return Attempt(pod, gated=gate)
@@ -71,9 +79,7 @@ class Scheduler:
             return self._no_node(Attempt(pod, refused=evaluation.refusal), refused)
         attempt = self._select(pod, evaluation)
         self.drift(pod, scored=len(attempt.sampled) > 1)
-        if attempt.row is None:
-            return self._no_node(attempt, self.diagnose(pod, evaluation))
-        return self._commit(attempt)
+        return attempt if attempt.placed else self._no_node(attempt, self.diagnose(pod, evaluation))
 
     def drift(self, pod: PodInfo, *, scored: bool) -> None:
         """Let the pod's requests grow as upstream's do with every sum (``requests.overhead_drift``)."""
@@ -116,12 +122,14 @@ class Scheduler:
         size = len(self.cluster)
         self.next_start = (self.next_start + evaluated) % size
         attempt = Attempt(pod, None, None, rows, evaluated)
+        if self.detailed and len(rows):
+            attempt.scores = evaluation.scores(pod, rows)
         if len(rows) == 1:
             attempt.row, attempt.best = int(rows[0]), rows
         elif len(rows):
             totals = evaluation.totals(pod, rows)
             top = totals.max()
-            attempt.best = best = rows[totals == top]
+            attempt.best = best = rows[np.flatnonzero(totals == top)]
             attempt.row, attempt.score = self._break_tie(best), int(top)
         return attempt
 
@@ -174,6 +182,7 @@ class Scheduler:
         result = self.framework.post_filter(attempt.pod, diagnosis)
         attempt.message = diagnosis.message(result.status.message if result.status else "")
         attempt.nominated, attempt.victims = result.nominated, result.victims
+        attempt.criterion, attempt.candidates = result.criterion, result.candidates
         return attempt
 
     def evict(self, attempt: Attempt, *, terminating: bool = False) -> None:
@@ -207,8 +216,7 @@ class Scheduler:
         if isinstance(answer, Status):
             return self._undo(attempt, node, answer)
         if answer is not None:
-            deadlines = {plugin: self.now + seconds for plugin, seconds in answer.items()}
-            self.profile.waiting[pod.uid] = WaitingPod(pod, node, deadlines)
+            self.profile.waiting[pod.uid] = WaitingPod(pod, node, self.now, answer)
             attempt.waiting = True
             return attempt
         refusal = self.framework.bind(pod, node)
@@ -230,24 +238,19 @@ class Scheduler:
         return attempt
 
     def settle(self, attempts: dict[str, Attempt]) -> list[Attempt]:
-        """Let waiting pods whose permits came go on, and turn those away whose time is up or who were denied.
+        """Let waiting pods whose permits came go on, and turn away those that were denied or whose time is up.
 
-        ``attempts`` are the waiting pods' attempts by uid; those that came to an end are returned.
+        ``attempts`` are the waiting pods' attempts by uid; those that came to an end are returned. Upstream:
+        pkg/scheduler/framework/runtime/waiting_pods_map.go.
         """
         ended = []
         for uid, waiting in list(self.profile.waiting.items()):
-            attempt = attempts[uid]
-            late = sorted((end, plugin) for plugin, end in waiting.deadlines.items() if end <= self.now)
-            if waiting.denied is not None:
-                ended.append(self._undo(attempt, waiting.node, waiting.denied))
-            elif not waiting.deadlines:
+            attempt, refusal = attempts[uid], waiting.denied
+            if refusal is None and not waiting.waits:
                 refusal = self.framework.bind(waiting.pod, waiting.node)
                 ended.append(attempt if refusal is None else self._undo(attempt, waiting.node, refusal))
-            elif late:
-                plugin = late[0][1]
-                text = f"rejected due to timeout after waiting at plugin {plugin}"
-                refusal = Status(Status.unschedulable().code, (text,), plugin)
-                ended.append(self._undo(attempt, waiting.node, refusal))
+            elif refusal is not None or waiting.deadline <= self.now:
+                ended.append(self._undo(attempt, waiting.node, refusal or _too_late(waiting)))
             else:
                 continue
             attempt.waiting = False
@@ -263,3 +266,10 @@ class Scheduler:
             narrow[evaluation.narrowed] = True
             ok = ok & narrow
         return ok
+
+
+def _too_late(waiting: WaitingPod) -> Status:
+    plugin, seconds = min(waiting.waits.items(), key=lambda item: (item[1], item[0]))
+    patience = Duration(round(seconds * 1_000_000_000))
+    text = f"rejected due to timeout after waiting {patience} at plugin {plugin}"
+    return Status(Code.UNSCHEDULABLE, (text,), plugin)

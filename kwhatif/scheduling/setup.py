@@ -42,13 +42,18 @@ class Setup:
     skipped: set[str] = field(default_factory=set)
 
     def scheduler(
-        self, cluster: Cluster, scheduler_name: str = "default-scheduler", *, seed: int | None = None
+        self,
+        cluster: Cluster,
+        scheduler_name: str = "default-scheduler",
+        *,
+        seed: int | None = None,
+        detailed: bool = False,
     ) -> Scheduler | None:
         """A scheduler for pods of this ``schedulerName``; None if the configuration has no such profile."""
         profile = self.configuration.profile_for(scheduler_name)
         if profile is None:
             return None
-        return Scheduler(cluster, self.profile(profile), seed=seed)
+        return Scheduler(cluster, self.profile(profile), seed=seed, detailed=detailed)
 
     def profile(self, profile: PolicyProfile) -> Profile:
         """Plugins of one profile, instantiated. Raises PolicyError."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
-from kwhatif.cluster.types import BoolArray, IntpArray
+from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 
 __all__ = ["VictimTable", "by_importance"]
 
@@ -37,6 +37,7 @@ class VictimTable:
         self._pods: list[list[PodInfo] | None] = [None] * len(cluster)
         self._width = 8
         self._shapes = np.zeros((len(cluster), self._width), np.intp)
+        self._starts = np.zeros((len(cluster), self._width), np.int64)
         self._count = np.zeros(len(cluster), np.intp)
         self._seen = len(cluster.journal)
 
@@ -48,6 +49,7 @@ class VictimTable:
             if len(found) > self._width:
                 self._widen(len(found))
             self._shapes[row, : len(found)] = [info.shape.index for info in found]
+            self._starts[row, : len(found)] = [info.start for info in found]
             self._count[row] = len(found)
         return found
 
@@ -65,8 +67,12 @@ class VictimTable:
         width = int(count.max(initial=1))
         return self._shapes[rows, :width], np.arange(width) < count[:, None]
 
+    def starts(self, rows: IntpArray, width: int) -> Int64Array:
+        """int64[n, width] start times of the pods that ``on`` gave for the same rows."""
+        return self._starts[rows, :width]
+
     def _widen(self, least: int) -> None:
-        self._width = max(2 * self._width, least)
-        wider = np.zeros((len(self._shapes), self._width), np.intp)
-        wider[:, : self._shapes.shape[1]] = self._shapes
-        self._shapes = wider
+        more = max(2 * self._width, least) - self._width
+        self._width += more
+        self._shapes = np.pad(self._shapes, ((0, 0), (0, more)))
+        self._starts = np.pad(self._starts, ((0, 0), (0, more)))

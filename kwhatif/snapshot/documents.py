@@ -24,8 +24,8 @@ _TRY_YAML_UP_TO = 8 * 1024**2
 class Origin:
     """Where an object came from: file, number and line of the document (from 1), index in a list (from 0).
 
-    For an object in a YAML list ``line`` is its own. Prints like ``web.yaml document 2 (line 14)``; a file that
-    holds nothing before the object is named alone.
+    For an object in a YAML list ``line`` is its own. Prints like ``web.yaml document 2 (line 14)``; where
+    nothing stands before the object, like ``web.yaml``.
     """
 
     file: str
@@ -34,10 +34,9 @@ class Origin:
     index: int | None = None
 
     def __str__(self) -> str:
-        where = (
-            f" document {self.document} (line {self.line})" if (self.document, self.line) != (1, 1) else ""
-        )
-        return f"{self.file}{where}" if self.index is None else f"{self.file}{where} items[{self.index}]"
+        first = (self.document, self.line) == (1, 1)
+        where = self.file if first else f"{self.file} document {self.document} (line {self.line})"
+        return where if self.index is None else f"{where} items[{self.index}]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,13 @@ import zstandard
 
 from kwhatif.errors import InputError
 
-__all__ = ["MAX_BYTES", "MAX_RATIO", "STDIN", "Text", "read_paths"]
+__all__ = ["MAX_BYTES", "MAX_RATIO", "STDIN", "Text", "called", "read_paths"]
 
 STDIN = "-"
 MAX_BYTES = 2 * 1024**3
 """No file may be larger than this once unpacked."""
 
-MAX_RATIO = 500
+MAX_RATIO = 1000
 _RATIO_COUNTS_FROM = 64 * 1024**2
 
 _SUFFIXES = (".json", ".yaml", ".yml")
@@ -49,7 +49,7 @@ def read_paths(paths: Sequence[str], *, max_bytes: int = MAX_BYTES) -> Iterator[
     Whether it is packed is told by its first bytes. Raises InputError.
     """
     if list(paths).count(STDIN) > 1:
-        raise InputError("can be read only once", source=_name(STDIN))
+        raise InputError("can be read only once", source=called(STDIN))
     for path in paths:
         for file in _files(path):
             yield _text(file, max_bytes)
@@ -65,7 +65,7 @@ def _files(path: str) -> list[str]:
     files = [os.path.join(path, name) for name in names if _is_manifest(name)]
     files = [file for file in files if not os.path.isdir(file)]
     if not files:
-        raise InputError("this directory has no .json, .yaml or .yml files", source=_name(path))
+        raise InputError("this directory has no .json, .yaml or .yml files", source=called(path))
     return files
 
 
@@ -75,7 +75,7 @@ def _is_manifest(name: str) -> bool:
 
 
 def _text(path: str, max_bytes: int) -> Text:
-    name = _name(path)
+    name = called(path)
     try:
         data = _read(path, max_bytes)
         if data.startswith(_GZIP_MAGIC):
@@ -180,10 +180,11 @@ def _os_error(error: OSError, path: str) -> InputError:
             problem = "no permission to read it"
         case _:
             problem = f"cannot be read: {error.strerror or error}"
-    return InputError(problem, source=_name(path))
+    return InputError(problem, source=called(path))
 
 
-def _name(path: str) -> str:
+def called(path: str) -> str:
+    """What messages call a path."""
     if path == STDIN:
         return "standard input"
     return path if path.isprintable() else ascii(path)

@@ -37,9 +37,10 @@ def read_json(data: bytes, source: str) -> Iterator[JsonDocument]:
     Raises InputError that names ``source`` and the line and column of what is wrong, or says it is too deep.
     """
     _check_depth(data, source)
-    view, start, line, number = memoryview(data), 0, 1, 0
+    view, start, number, line, counted = memoryview(data), 0, 0, 1, 0
     while (begin := _after_space(data, start)) < len(data):
-        line += data.count(b"\n", start, begin)
+        line += data.count(b"\n", counted, begin)
+        counted = begin
         number += 1
         try:
             value = msgspec.json.decode(view[begin:], type=msgspec.Raw)
@@ -53,7 +54,6 @@ def read_json(data: bytes, source: str) -> Iterator[JsonDocument]:
         except RecursionError:
             raise _too_deep(source) from None
         yield JsonDocument(number, line, value)
-        line += data.count(b"\n", begin, start)
 
 
 def _after_space(data: bytes, start: int) -> int:
@@ -72,8 +72,8 @@ def _depth(data: bytes) -> int:
     deepest = depth = 0
     for start in range(0, len(brackets), _CHUNK):
         chunk = brackets[start : start + _CHUNK]
-        steps = np.where((chunk == ord("[")) | (chunk == ord("{")), 1, -1)
-        depths = depth + np.cumsum(steps)
+        steps = np.where((chunk == ord("[")) | (chunk == ord("{")), np.int8(1), np.int8(-1))
+        depths = depth + np.cumsum(steps, dtype=np.int32)
         deepest, depth = max(deepest, int(depths.max())), int(depths[-1])
     return deepest
 

@@ -8,17 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from kwhatif.api.kinds import NAMESPACED, struct_for
+from kwhatif.api.kinds import KINDS, NAMESPACED, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.snapshot.documents import Document, Origin, read_documents
-from kwhatif.snapshot.files import read_paths
+from kwhatif.snapshot.files import called, read_paths
 from kwhatif.snapshot.model import API_VERSION, KIND, Snapshot, read_envelope
 from kwhatif.snapshot.objects import (
     Item,
     decode,
     decode_objects,
+    head_of,
     inside,
     items_of,
     put_in_namespace,
@@ -53,22 +54,21 @@ class Manifest:
 
 
 def load_snapshot(paths: Sequence[str], namespace: str = "default") -> Snapshot:
-    """One snapshot of everything in ``paths``: snapshots of our own, manifests, ``kubectl get -o json`` or yaml.
+    """One snapshot of all that is in ``paths``: own snapshots, manifests, output of ``kubectl get``.
 
     Namespaced objects without a namespace get ``namespace``. Raises InputError, also when the same object
     appears twice.
     """
     found = _Collected(namespace)
     with _without_garbage_collection():
-        for text in read_paths(paths):
-            for document in read_documents(text):
-                if _is_snapshot(document):
-                    found.add_snapshot(document)
-                else:
-                    for item in items_of(document):
-                        found.add_item(item)
+        for document in _documents(paths):
+            if _is_snapshot(document):
+                found.add_snapshot(document)
+            else:
+                for item in items_of(document):
+                    found.add_item(item)
     snapshot = found.snapshot
-    snapshot.source = snapshot.source or ", ".join(paths)
+    snapshot.source = snapshot.source or ", ".join(map(called, paths))
     return snapshot
 
 
@@ -80,21 +80,34 @@ def load_manifests(
     """The objects of manifests, in their order.
 
     Namespaced objects without a namespace get ``namespace``; ``metadata.generateName`` may stand for a name.
-    ``structs`` tells the Struct of an apiVersion and kind. Raises InputError, also when the same object appears
-    twice.
+    ``structs`` tells the Struct of an apiVersion and kind. Raises InputError, also when the same object
+    appears twice.
     """
     manifests = []
     seen: dict[tuple[str, ...], Origin] = {}
+    for document in _documents(paths):
+        if _is_snapshot(document):
+            problem = f"expected manifests, found a whole {KIND}"
+            raise InputError(problem, source=document.source, place="$.kind")
+        for item in items_of(document):
+            manifest = _manifest(item, namespace, structs(item.api_version, item.kind))
+            manifests.append(manifest)
+            key = _identity(manifest.obj, item)
+            first = seen.setdefault(key, item.origin) if manifest.obj.name else item.origin
+            if first is not item.origin:
+                raise _twice(key, item.source, item.place, str(first))
+    return manifests
+
+
+def _documents(paths: Sequence[str]) -> Iterator[Document]:
+    """All documents in the order of the paths. Raises InputError if there are none at all."""
+    nothing = True
     for text in read_paths(paths):
         for document in read_documents(text):
-            for item in items_of(document):
-                manifest = _manifest(item, namespace, structs(item.api_version, item.kind))
-                manifests.append(manifest)
-                key = _identity(manifest.obj, item)
-                first = seen.setdefault(key, item.origin) if manifest.obj.name else item.origin
-                if first is not item.origin:
-                    raise _twice(key, item.source, item.place, str(first))
-    return manifests
+            nothing = False
+            yield document
+    if nothing and paths:
+        raise InputError("holds no objects: it is empty", source=", ".join(map(called, paths)))
 
 
 def _manifest(item: Item, namespace: str, struct: type[Resource] | None) -> Manifest:
@@ -111,8 +124,8 @@ def _identity(obj: Resource, item: Item) -> tuple[str, ...]:
 
 def _twice(key: tuple[str, ...], source: str, place: str, first: str) -> InputError:
     _, kind, namespace, name = key
-    called = f"{kind} {described(f'{namespace}/{name}' if namespace else name)}"
-    return InputError(f"{called} appears twice: it is also in {first}", source=source, place=place)
+    what = f"{kind} {described(f'{namespace}/{name}' if namespace else name)}"
+    return InputError(f"{what} appears twice: it is also in {first}", source=source, place=place)
 
 
 class _Collected:
@@ -136,7 +149,7 @@ class _Collected:
         for kind, count in other.ignored.items():
             mine.ignored[kind] = mine.ignored.get(kind, 0) + count
         for kind in other.objects.kinds():
-            for i, obj in enumerate(other.objects):
+            for i, obj in enumerate(other.objects.of(KINDS[kind])):
                 self._add(obj, document.source, f"$.objects.{kind}[{i}]")
 
     def add_item(self, item: Item) -> None:
@@ -161,11 +174,13 @@ class _Collected:
 
 def _is_snapshot(document: Document) -> bool:
     """Whether a document is in our own format. Raises InputError if only a later version could read it."""
-    try:
-        head = decode(document.value, dict[str, Any])
-    except InputError as error:
-        raise inside(error, document.source, "$") from None
-    return head.get("apiVersion") == API_VERSION and head.get("kind") == KIND
+    api_version, kind = head_of(document)
+    if not api_version.startswith(_GROUP_OF_OWN_FORMATS) or kind != KIND:
+        return False
+    if api_version != API_VERSION:
+        problem = f'expected "{API_VERSION}", found {described(api_version)}'
+        raise InputError(problem, source=document.source, place="$.apiVersion")
+    return True
 
 
 @contextmanager

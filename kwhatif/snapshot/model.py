@@ -12,6 +12,7 @@ from __future__ import annotations
 import datetime
 import gzip
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,13 +33,15 @@ __all__ = ["API_VERSION", "KIND", "Snapshot", "read_envelope", "write_snapshot"]
 API_VERSION = "kwhatif.dev/v1"
 KIND = "ClusterSnapshot"
 
+_RFC3339 = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
+
 
 @dataclass
 class Snapshot:
     """What is known of a cluster.
 
-    ``taken_at`` is an RFC 3339 time. ``unreadable`` maps a kind that could not be read to the reason, ``ignored``
-    a kind that scheduling does not read to the number of its objects.
+    ``taken_at`` is an RFC 3339 time. ``unreadable`` maps a kind that could not be read to the reason,
+    ``ignored`` a kind that scheduling does not read to the number of its objects.
     """
 
     objects: Objects = field(default_factory=Objects)
@@ -67,7 +70,7 @@ class _ValueEnvelope(msgspec.Struct):
 
 
 def read_envelope(value: msgspec.Raw | Any) -> Snapshot:
-    """A snapshot from its own format, given as raw JSON or plain Python values. Raises InputError with a place."""
+    """A snapshot from its own format, as raw JSON or plain Python values. Raises InputError with a place."""
     raw = isinstance(value, msgspec.Raw)
     envelope = decode_json(value, _JsonEnvelope) if raw else convert(value, _ValueEnvelope)
     metadata = envelope.metadata
@@ -109,8 +112,10 @@ def _decoded_list(listed: Any, type_: Any) -> list[Any]:
 
 
 def _check_time(text: str) -> None:
+    found = _RFC3339.fullmatch(text)
     try:
-        if "T" in text and datetime.datetime.fromisoformat(text).tzinfo is not None:
+        if found:
+            datetime.datetime.fromisoformat(found[1])
             return
     except ValueError:
         pass

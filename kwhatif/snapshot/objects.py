@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from kwhatif.api.decode import convert, decode_json, decode_list
-from kwhatif.api.kinds import KINDS, NAMESPACED, Objects, struct_for
+from kwhatif.api.kinds import KINDS, Objects, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
 from kwhatif.snapshot.documents import Document, Origin
@@ -20,6 +20,7 @@ __all__ = [
     "check_name",
     "decode",
     "decode_objects",
+    "head_of",
     "inside",
     "items_of",
     "put_in_namespace",
@@ -27,6 +28,10 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Resource)
+
+
+_NO_ITEMS = msgspec.Raw()
 
 
 class _JsonHead(msgspec.Struct, rename="camel"):
@@ -34,7 +39,7 @@ class _JsonHead(msgspec.Struct, rename="camel"):
 
     api_version: str | None = None
     kind: str | None = None
-    items: msgspec.Raw = msgspec.Raw()
+    items: msgspec.Raw = _NO_ITEMS
 
 
 class _ValueHead(msgspec.Struct, rename="camel"):
@@ -73,15 +78,15 @@ def items_of(document: Document) -> Iterator[Item]:
 
     Elements of a typed list take apiVersion and kind from it where they have none. Raises InputError.
     """
-    yield from _items(document, document.value, "$", None, "", "")
+    yield from _items(document, document.value, "$", document.origin, "", "")
 
 
 def _items(
-    document: Document, value: Any, place: str, index: int | None, api_version: str, kind: str
+    document: Document, value: Any, place: str, origin: Origin, api_version: str, kind: str
 ) -> Iterator[Item]:
     source = document.source
     try:
-        head = decode(value, _JsonHead) if isinstance(value, msgspec.Raw) else convert(value, _ValueHead)
+        head = _head(value)
         elements = _elements(head)
     except InputError as error:
         raise inside(error, source, place) from None
@@ -91,24 +96,27 @@ def _items(
             problem = f'expected a string such as "{example}", found none'
             raise InputError(problem, source=source, place=f"{place}.{field}")
     if elements is None:
-        origin = document.origin
-        line = (
-            document.item_lines[index]
-            if index is not None and place.count("[") == 1 and document.item_lines
-            else 0
-        )
-        yield Item(
-            value,
-            api_version,
-            kind,
-            Origin(origin.file, origin.document, line or origin.line, index),
-            source,
-            place,
-        )
+        yield Item(value, api_version, kind, origin, source, place)
         return
-    of_elements = (api_version, kind.removesuffix("List")) if kind != "List" else ("", "")
+    inherited = (api_version, kind.removesuffix("List")) if kind != "List" else ("", "")
+    lines = document.item_lines if place == "$" else ()
     for i, element in enumerate(elements):
-        yield from _items(document, element, f"{place}.items[{i}]", i, *of_elements)
+        line = lines[i] if i < len(lines) else origin.line
+        of_element = Origin(origin.file, origin.document, line, i)
+        yield from _items(document, element, f"{place}.items[{i}]", of_element, *inherited)
+
+
+def head_of(document: Document) -> tuple[str, str]:
+    """The apiVersion and kind of a document, empty if it has none. Raises InputError."""
+    try:
+        head = _head(document.value)
+    except InputError as error:
+        raise inside(error, document.source, "$") from None
+    return head.api_version or "", head.kind or ""
+
+
+def _head(value: Any) -> _JsonHead | _ValueHead:
+    return decode(value, _JsonHead) if isinstance(value, msgspec.Raw) else convert(value, _ValueHead)
 
 
 def _elements(head: _JsonHead | _ValueHead) -> list[Any] | None:
@@ -119,30 +127,29 @@ def _elements(head: _JsonHead | _ValueHead) -> list[Any] | None:
     try:
         if isinstance(head, _ValueHead):
             if head.items is not msgspec.UNSET:
-                return convert(head.items, list[Any]) if head.items is not None else []
-        elif bytes(head.items):
+                return [] if head.items is None else convert(head.items, list[Any])
+        elif head.items is not _NO_ITEMS:
             return decode_list(head.items, msgspec.Raw)
     except InputError as error:
         raise inside(error, "", "$.items") from None
     return [] if kind == "List" or kind.removesuffix("List") in KINDS else None
 
 
-def resource_of(item: Item, struct: type[T], *, generated_names: bool = False) -> T:
+def resource_of(item: Item, struct: type[R], *, generated_names: bool = False) -> R:
     """Decode an object into its Struct. Raises InputError, also if it has no name.
 
     ``generated_names``: ``metadata.generateName`` will do for a name, as for something yet to be created.
     """
     try:
         obj = decode(item.value, struct)
-        if isinstance(obj, Resource):
-            check_name(obj, generated_names=generated_names)
-            # Frozen for everybody else: nobody has seen this object yet.
-            if not obj.api_version:
-                force_setattr(obj, "api_version", item.api_version)
-            if not obj.kind:
-                force_setattr(obj, "kind", item.kind)
+        check_name(obj, generated_names=generated_names)
     except InputError as error:
         raise inside(error, item.source, item.place) from None
+    # Frozen for everybody else: nobody has seen this object yet.
+    if not obj.api_version:
+        force_setattr(obj, "api_version", item.api_version)
+    if not obj.kind:
+        force_setattr(obj, "kind", item.kind)
     return obj
 
 
@@ -153,7 +160,7 @@ def check_name(obj: Resource, *, generated_names: bool = False) -> None:
 
 
 def put_in_namespace(obj: Resource, namespace: str) -> None:
-    """Give a namespace to an object that was just decoded, if it should have one and has none."""
+    """Give a namespace to an object that was just decoded and has none."""
     if not obj.metadata.namespace:
         force_setattr(obj.metadata, "namespace", namespace)
 
@@ -164,15 +171,10 @@ def decode_objects(raws: Iterable[msgspec.Raw | dict[str, Any]]) -> Objects:
     Kinds that scheduling does not read are left out. Raises InputError with a place such as
     ``$[3].spec.priority``.
     """
-    objects = Objects()
+    objects, nowhere = Objects(), Origin("")
     for i, raw in enumerate(raws):
-        for item in _items(Document(Origin(""), raw), raw, f"$[{i}]", None, "", ""):
+        for item in _items(Document(nowhere, raw), raw, f"$[{i}]", nowhere, "", ""):
             struct = struct_for(item.api_version, item.kind)
             if struct is not None:
                 objects.add(resource_of(item, struct))
     return objects
-
-
-def namespaced(obj: Resource) -> bool:
-    """Whether the kind of this object lives in namespaces, as far as scheduling knows it."""
-    return type(obj).__name__ in NAMESPACED

@@ -62,7 +62,7 @@ class _Replay:
     def pod(self, pod: Pod) -> dict[str, Any]:
         info = self._cluster.shapes.info(pod)
         scheduler = self._schedulers[pod.spec.scheduler_name or "default-scheduler"]
-        attempts = []
+        attempts: list[dict[str, Any]] = []
         while len(attempts) < MOST_ATTEMPTS:
             record, again = self._attempt(scheduler, info)
             attempts.append(record)

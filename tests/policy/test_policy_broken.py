@@ -56,7 +56,8 @@ BROKEN: list[tuple[str, Any, str]] = [
     (
         "a group without version",
         {"kind": "KubeSchedulerConfiguration", "apiVersion": f"{GROUP}/", "profiles": []},
-        f"""Object 'apiVersion' is missing in '{{"apiVersion":"{GROUP}/","kind":"KubeSchedulerConfigurati...'""",
+        f"""Object 'apiVersion' is missing in '{{"apiVersion":"{GROUP}/","kind":"""
+        """"KubeSchedulerConfigurati...'""",
     ),
     (
         "an apiVersion that is a number",
@@ -237,8 +238,9 @@ BROKEN: list[tuple[str, Any, str]] = [
     (
         "a word for arguments",
         args("NodeAffinity", "none"),
-        "decoding .profiles[0].pluginConfig[0]: decoding args for plugin NodeAffinity: couldn't get version/kind; "
-        f"json parse error: json: cannot unmarshal string into Go value of type {TYPE_META}",
+        "decoding .profiles[0].pluginConfig[0]: decoding args for plugin NodeAffinity: "
+        "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type "
+        + TYPE_META,
     ),
     (
         "arguments of a kind nobody knows",
@@ -307,7 +309,8 @@ BROKEN: list[tuple[str, Any, str]] = [
         args("NodeResourcesFit", {"scoringStrategy": {"resources": [{"Name": "cpu", "Weight": 1}]}}),
         "strict decoding error: decoding .profiles[0].pluginConfig[0]: strict decoding error: "
         "decoding args for plugin NodeResourcesFit: strict decoding error: "
-        'unknown field "scoringStrategy.resources[0].Name", unknown field "scoringStrategy.resources[0].Weight"',
+        'unknown field "scoringStrategy.resources[0].Name", '
+        'unknown field "scoringStrategy.resources[0].Weight"',
     ),
     (
         "unknown fields inside and outside of arguments",

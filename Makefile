@@ -1,0 +1,90 @@
+# The tasks of the project; `make` alone lists them.
+#
+# All of them work in a fresh clone: the first one that needs it creates a virtual environment in $(VENV) and
+# installs kwhatif there, once, and again when pyproject.toml changes.
+
+PYTHON ?= python3
+VENV ?= .venv
+CONFORMANCE ?= ../shared/conformance/full
+ARGS ?=
+
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+INSTALLED_DEV := $(VENV)/.installed-dev
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+# Show a kwhatif command and run it. Exit code 1 is an answer (a pod found no node); 2 and above are failures.
+define answer
+@printf '\n$$ kwhatif %s\n\n' "$(strip $(1))"
+@$(BIN)/kwhatif $(strip $(1)) || test $$? -eq 1
+endef
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+.PHONY: help
+help: ## list the tasks
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# --- the environment
+
+$(INSTALLED): pyproject.toml
+	@$(ensure_venv)
+	$(PIP) install -e .
+	@touch $@
+
+$(INSTALLED_DEV): pyproject.toml
+	@$(ensure_venv)
+	$(PIP) install -e '.[dev]'
+	@touch $@ $(INSTALLED)
+
+ensure_venv = $(BIN)/python -m pip --version >/dev/null 2>&1 || { \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "kwhatif needs Python 3.11 or later; name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }; \
+	echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
+
+# --- the tasks
+
+.PHONY: demo
+demo: $(INSTALLED) ## place the sample pods on the sample cluster, and explain one that does not fit
+	$(call answer, place samples/manifests/web.yaml samples/manifests/urgent.yaml samples/manifests/too-big.yaml \
+		--snapshot samples/cluster)
+	$(call answer, explain too-big --snapshot samples/cluster -f samples/manifests/too-big.yaml)
+
+.PHONY: test
+test: $(INSTALLED_DEV) ## run the tests (ARGS='-k taints' to choose)
+	$(BIN)/python -m pytest $(ARGS)
+
+.PHONY: check
+check: $(INSTALLED_DEV) ## everything CI runs: lint, format, types, tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest $(ARGS)
+
+.PHONY: conformance
+conformance: $(INSTALLED) ## replay the large recorded sets (CONFORMANCE=directory)
+	@if [ -d '$(CONFORMANCE)' ]; then \
+		$(BIN)/kwhatif conformance $(ARGS) '$(CONFORMANCE)'/$(FAMILIES); \
+	else \
+		echo 'no recordings in $(CONFORMANCE): name their directory with CONFORMANCE=...'; \
+	fi
+
+# Families of the default minor that are modelled.
+FAMILIES = 1.36-{resources,nodeaffinity,ports,topologyspread,podaffinity,images,preemption,profiles,sampling,mixed}.jsonl.gz
+conformance: SHELL := bash
+
+.PHONY: bench
+bench: $(INSTALLED) ## time the scheduling loop on small generated workloads
+	@mkdir -p .benchmarks
+	@for workload in basic spread affinity preempt; do \
+		$(BIN)/python benchmarks/workloads.py $$workload 500 200 > .benchmarks/$$workload.json || exit 1; \
+	done
+	@$(BIN)/python benchmarks/engine.py $(ARGS) .benchmarks/basic.json .benchmarks/spread.json \
+		.benchmarks/affinity.json .benchmarks/preempt.json
+
+.PHONY: clean
+clean: ## remove everything that was made here
+	rm -rf $(VENV) build dist .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+	find . -maxdepth 1 -name '*.egg-info' -exec rm -rf {} +

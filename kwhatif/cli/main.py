@@ -1,0 +1,97 @@
+"""The command line: which file a command lives in, and how errors end.
+
+Commands are imported when they are called, so that ``kwhatif --help`` costs no more than it must.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from kwhatif.errors import KwhatifError
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "place": ("place", "Where would these pods go?"),
+    "explain": ("explain", "Why does a pod go where it goes, or nowhere?"),
+    "policy": ("policy", "Look at a KubeSchedulerConfiguration."),
+    "conformance": ("conformance", "Replay recorded decisions of a real kube-scheduler and compare."),
+}
+"""Command -> (module in this room, one line of help)."""
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are imported only when one of them is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"kwhatif.cli.{COMMANDS[cmd_name][0]}")
+        command = typer.main.get_command(module.app)
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    add_completion=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from kwhatif import __version__
+
+        typer.echo(f"kwhatif {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    ctx: typer.Context,
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    """What would kube-scheduler do? Place, explain and compare pods offline, from files.
+
+    Exit codes: 0 the answer is good, 1 the answer is "no" (a pod does not fit), 2 usage or input error.
+    """
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+def main() -> None:
+    """Run the command line; every error of ours is one line on stderr and exit code 2."""
+    try:
+        app(prog_name=os.path.basename(sys.argv[0]).replace("__main__.py", "kwhatif").replace("kubectl-", "kubectl "))
+    except KwhatifError as error:
+        print(f"kwhatif: {_one_line(str(error))}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader went away (| head): not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except KeyboardInterrupt:
+        print("kwhatif: interrupted", file=sys.stderr)
+        sys.exit(130)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,1 @@
+"""Pure renderers: a result becomes text."""

@@ -1,0 +1,200 @@
+"""Results as values: Python numbers and strings only, so that any renderer can print them.
+
+Every result knows its exit code, and turns into plain data with ``msgspec.to_builtins``.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = [
+    "API_VERSION",
+    "Blocker",
+    "Comparison",
+    "Eviction",
+    "ExplainResult",
+    "Fidelity",
+    "Fix",
+    "Gap",
+    "NodeReport",
+    "PlaceResult",
+    "Placement",
+    "PodReport",
+    "Score",
+    "Victim",
+]
+
+API_VERSION = "kwhatif.dev/v1"
+
+
+class Value(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
+    """A part of a result."""
+
+
+class Gap(Value, frozen=True, kw_only=True):
+    """Something the answer stands on that is missing or not modelled, and the pods it touches."""
+
+    what: str
+    effect: str
+    pods: tuple[str, ...] = ()
+
+
+class Fidelity(Value, frozen=True, kw_only=True):
+    """What an answer stands on.
+
+    ``rules`` is the Kubernetes minor whose rules were used, ``cluster`` the snapshot's own version, ``taken_at``
+    when it was taken; either may be unknown.
+    """
+
+    rules: str
+    cluster: str | None = None
+    taken_at: str | None = None
+    source: str = ""
+    gaps: tuple[Gap, ...] = ()
+
+    @property
+    def touching(self) -> tuple[Gap, ...]:
+        """The gaps that touch one of the pods that were asked about."""
+        return tuple(gap for gap in self.gaps if gap.pods)
+
+
+class Victim(Value, frozen=True, kw_only=True):
+    """A pod that has to leave. ``budgets`` are those its eviction counts against, ``violates`` if one breaks."""
+
+    pod: str
+    node: str
+    priority: int
+    owner: str = ""
+    budgets: tuple[str, ...] = ()
+    violates: bool = False
+    terminating: bool = False
+
+
+class Score(Value, frozen=True, kw_only=True):
+    """One plugin's score of one node: raw, brought to 0..100, and times its weight."""
+
+    plugin: str
+    weight: int
+    raw: int
+    normalized: int
+    weighted: int
+
+
+class Placement(Value, frozen=True, kw_only=True):
+    """What became of one pod.
+
+    ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting`` or ``skipped``; ``message`` the event's text
+    or the reason. ``feasible`` of ``evaluated`` nodes passed; ``ties`` of them shared the top ``score``.
+    """
+
+    pod: str
+    outcome: str
+    priority: int = 0
+    scheduler: str = ""
+    node: str = ""
+    score: int | None = None
+    feasible: int = 0
+    evaluated: int = 0
+    ties: int = 0
+    tied: tuple[str, ...] = ()
+    scores: tuple[Score, ...] = ()
+    message: str = ""
+    victims: tuple[Victim, ...] = ()
+    criterion: str = ""
+    origin: str = ""
+    defaults: tuple[str, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        return self.outcome in ("placed", "skipped")
+
+
+class PlaceResult(Value, frozen=True, kw_only=True):
+    """Where pods would go, in the order in which the scheduler takes them up."""
+
+    api_version: str = API_VERSION
+    kind: str = "PlaceResult"
+    nodes: int
+    placements: tuple[Placement, ...]
+    fidelity: Fidelity
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if all(placement.good for placement in self.placements) else 1
+
+
+class Blocker(Value, frozen=True, kw_only=True):
+    """One reason why a node is out. ``reported`` marks those that upstream's message counts."""
+
+    plugin: str
+    reason: str
+    detail: str = ""
+    reported: bool = False
+    resolvable: bool = True
+
+
+class NodeReport(Value, frozen=True, kw_only=True):
+    """One node's verdict on one pod: all blockers, or all scores with their total and rank (1 is best)."""
+
+    node: str
+    feasible: bool
+    blockers: tuple[Blocker, ...] = ()
+    scores: tuple[Score, ...] = ()
+    total: int | None = None
+    rank: int | None = None
+    chosen: bool = False
+
+
+class Fix(Value, frozen=True, kw_only=True):
+    """A single change that was tried and lets the pod run, on ``node``."""
+
+    change: str
+    node: str
+
+
+class Eviction(Value, frozen=True, kw_only=True):
+    """A node where evictions would make room, with what the choice between such nodes looks at."""
+
+    node: str
+    victims: tuple[Victim, ...]
+    violations: int
+    top_priority: int
+    sum_of_priorities: int
+    chosen: bool = False
+
+
+class Comparison(Value, frozen=True, kw_only=True):
+    """Two nodes side by side: what decides between them."""
+
+    left: NodeReport
+    right: NodeReport
+    verdict: str
+
+
+class PodReport(Value, frozen=True, kw_only=True):
+    """Why a pod goes where it goes, or why it goes nowhere."""
+
+    pod: str
+    placement: Placement
+    refusal: str = ""
+    nodes: tuple[NodeReport, ...] = ()
+    evictions: tuple[Eviction, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    tried: int = 0
+    comparison: Comparison | None = None
+
+
+class ExplainResult(Value, frozen=True, kw_only=True):
+    """The explanation of each pod asked about."""
+
+    api_version: str = API_VERSION
+    kind: str = "ExplainResult"
+    nodes: int
+    pods: tuple[PodReport, ...]
+    fidelity: Fidelity
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if all(report.placement.good for report in self.pods) else 1

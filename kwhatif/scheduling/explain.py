@@ -1,0 +1,159 @@
+"""Where columns become words: the only place that turns arrays into results.
+
+Everything here reads; nothing changes the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import IntpArray
+from kwhatif.framework.diagnosis import Diagnosis
+from kwhatif.framework.evaluation import Evaluation, PluginScore
+from kwhatif.framework.verdicts import Verdicts
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.budgets import Budgets
+from kwhatif.scheduling.preemption import Preemption
+from kwhatif.results import Blocker, Eviction, NodeReport, Score, Victim
+
+__all__ = ["evictions", "node_reports", "owner_of", "scores_at", "victim_of", "victims_of"]
+
+
+def owner_of(pod: PodInfo) -> str:
+    """``ReplicaSet/web-5d4c``, or nothing for a pod of its own."""
+    controller = pod.shape.controller
+    return f"{controller.kind}/{controller.name}" if controller else ""
+
+
+def victim_of(pod: PodInfo, node: str, budgets: Budgets, *, violates: bool) -> Victim:
+    return Victim(
+        pod=pod.key,
+        node=node,
+        priority=pod.priority,
+        owner=owner_of(pod),
+        budgets=tuple(budget.name for budget in budgets.touched(pod)),
+        violates=violates,
+        terminating=pod.shape.terminating,
+    )
+
+
+def victims_of(attempt: Attempt, budgets: Budgets) -> tuple[Victim, ...]:
+    """The victims of a preemption, the most important first."""
+    broken = budgets.broken_by(attempt.victims)
+    return tuple(
+        victim_of(victim, attempt.nominated, budgets, violates=breaks)
+        for victim, breaks in zip(attempt.victims, broken, strict=True)
+    )
+
+
+def scores_at(attempt: Attempt) -> tuple[Score, ...]:
+    """Every plugin's score of the chosen node, if the attempt kept them."""
+    if attempt.row is None or not attempt.scores:
+        return ()
+    place = int(np.flatnonzero(attempt.sampled == attempt.row)[0])
+    return tuple(_score(scores, place) for scores in attempt.scores)
+
+
+def _score(scores: PluginScore, place: int) -> Score:
+    return Score(
+        plugin=scores.plugin,
+        weight=scores.weight,
+        raw=int(scores.raw[place]),
+        normalized=int(scores.normalized[place]),
+        weighted=int(scores.weighted[place]),
+    )
+
+
+def node_reports(
+    pod: PodInfo, evaluation: Evaluation, verdicts: Verdicts, chosen: int | None
+) -> tuple[NodeReport, ...]:
+    """Every node with all its blockers or all its scores: feasible ones by rank, then the others by name."""
+    cluster = evaluation.cluster
+    names = cluster.columns.names
+    considered = np.arange(len(names)) if evaluation.narrowed is None else evaluation.narrowed
+    feasible = considered[verdicts.passed[considered]]
+    feasible = feasible[np.argsort(cluster.columns.name_rank[feasible])]
+    reports = _ranked(cluster, feasible, evaluation.scores(pod, feasible) if len(feasible) else [], chosen)
+    out = np.setdiff1d(np.arange(len(names)), feasible)
+    for row in sorted(out.tolist(), key=names.__getitem__):
+        left_out = row not in considered
+        reports.append(NodeReport(node=names[row], feasible=False, blockers=_blockers(verdicts, row, evaluation, left_out)))
+    return tuple(reports)
+
+
+def _ranked(
+    cluster: Cluster, rows: IntpArray, table: Sequence[PluginScore], chosen: int | None
+) -> list[NodeReport]:
+    totals = np.zeros(len(rows), np.int64)
+    for scores in table:
+        totals += scores.weighted
+    reports = []
+    for place in np.argsort(-totals, kind="stable").tolist():
+        reports.append(
+            NodeReport(
+                node=cluster.columns.names[rows[place]],
+                feasible=True,
+                scores=tuple(_score(scores, place) for scores in table),
+                total=int(totals[place]),
+                rank=int(np.count_nonzero(totals > totals[place])) + 1,
+                chosen=int(rows[place]) == chosen,
+            )
+        )
+    return reports
+
+
+def _blockers(verdicts: Verdicts, row: int, evaluation: Evaluation, left_out: bool) -> tuple[Blocker, ...]:
+    found = []
+    if left_out:
+        who = " ".join(sorted(evaluation.narrowed_by))
+        found.append(
+            Blocker(
+                plugin=evaluation.narrowed_by[0],
+                reason=f"node(s) didn't satisfy plugin(s) [{who}]",
+                detail=f"only {', '.join(sorted(evaluation.narrowed_names))} come into question",
+                reported=True,
+                resolvable=False,
+            )
+        )
+    for blocker in verdicts.blockers:
+        if not blocker.where[row]:
+            continue
+        rejection = blocker.rejection
+        unresolvable = rejection.unresolvable
+        never = bool(unresolvable[row]) if isinstance(unresolvable, np.ndarray) else unresolvable
+        found.append(
+            Blocker(
+                plugin=blocker.plugin,
+                reason=rejection.reason,
+                detail=rejection.detail(row) if rejection.detail else "",
+                reported=bool(blocker.counted[row]) and not left_out,
+                resolvable=not never,
+            )
+        )
+    return tuple(found)
+
+
+def evictions(pod: PodInfo, diagnosis: Diagnosis, *, chosen: str, most: int) -> tuple[Eviction, ...]:
+    """Nodes where evictions would make room, best first, with the measures of the choice between them."""
+    budgets = Budgets(diagnosis.cluster)
+    found = []
+    for candidate in Preemption().ranked(pod, diagnosis)[:most]:
+        broken = budgets.broken_by(candidate.victims)
+        found.append(
+            Eviction(
+                node=candidate.node,
+                victims=tuple(
+                    victim_of(victim, candidate.node, budgets, violates=breaks)
+                    for victim, breaks in zip(candidate.victims, broken, strict=True)
+                ),
+                violations=candidate.violations,
+                top_priority=max(v.priority for v in candidate.victims),
+                sum_of_priorities=sum(v.priority for v in candidate.victims),
+                chosen=candidate.node == chosen,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,149 @@
+"""Why does a pod go where it goes, or nowhere? Every node, every blocker, every score, and the smallest fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.errors import UsageError
+from kwhatif.results import Comparison, Eviction, ExplainResult, NodeReport, Placement, PodReport
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.budgets import Budgets
+from kwhatif.scheduling.explain import evictions, node_reports, scores_at, victims_of
+from kwhatif.whatif.fidelity import assess
+from kwhatif.whatif.fixes import smallest_fixes
+from kwhatif.whatif.session import Asked, Session
+
+__all__ = ["compare", "explain"]
+
+MOST_EVICTIONS = 10
+
+
+def explain(
+    session: Session,
+    asked: Sequence[Asked],
+    *,
+    node: str = "",
+    versus: str = "",
+    fixes: bool = True,
+    others: Sequence[str] = (),
+) -> ExplainResult:
+    """Explain each pod by itself, on the cluster as it is; nothing is placed.
+
+    ``node`` and ``versus`` ask for a comparison of two nodes (``node`` defaults to the chosen one).
+    """
+    for name in filter(None, (node, versus)):
+        if session.cluster.columns.row(name) is None:
+            raise UsageError(f"node {name} is not in the snapshot")
+    reports = tuple(_explain(session, item, node, versus, fixes) for item in asked)
+    placements = [report.placement for report in reports]
+    return ExplainResult(
+        nodes=len(session.cluster),
+        pods=reports,
+        fidelity=assess(session, asked, placements, others),
+        warnings=session.setup.configuration.warnings,
+    )
+
+
+def _explain(session: Session, asked: Asked, node: str, versus: str, fixes: bool) -> PodReport:
+    scheduler = session.scheduler(asked.pod.spec.scheduler_name)
+    if scheduler is None:
+        name = asked.pod.spec.scheduler_name
+        raise UsageError(f"pod {asked.pod.key}: schedulerName {name} is none of the configuration's profiles")
+    info = session.info(asked)
+    attempt = scheduler.decide(info)
+    placement = _placement(session, asked, attempt)
+    evaluation = scheduler.evaluation(info) if len(session.cluster) else None
+    reports: tuple[NodeReport, ...] = ()
+    refusal = attempt.gated.message if attempt.gated else ""
+    if evaluation is not None:
+        evaluation.refresh(info)
+        evaluation.begin(info)
+        if evaluation.refusal is not None:
+            refusal = evaluation.refusal.message
+        else:
+            reports = node_reports(info, evaluation, evaluation.verdicts(info), attempt.row)
+    chosen = attempt.nominated or placement.node
+    found, tried = smallest_fixes(session, scheduler, info, attempt) if fixes and not attempt.placed else ((), 0)
+    return PodReport(
+        pod=info.key,
+        placement=placement,
+        refusal=refusal,
+        nodes=_only(reports, node, versus),
+        evictions=_evictions(info, attempt),
+        fixes=found,
+        tried=tried,
+        comparison=_comparison(reports, node or chosen, versus) if versus else None,
+    )
+
+
+def _placement(session: Session, asked: Asked, attempt: Attempt) -> Placement:
+    names = session.cluster.columns.names
+    outcome = "placed" if attempt.placed else "gated" if attempt.gated else "unschedulable"
+    return Placement(
+        pod=asked.pod.key,
+        outcome=outcome,
+        priority=attempt.pod.priority,
+        scheduler=asked.pod.spec.scheduler_name or "",
+        node="" if attempt.row is None else names[attempt.row],
+        score=attempt.score,
+        feasible=len(attempt.sampled),
+        evaluated=attempt.evaluated,
+        ties=max(len(attempt.best), 1) if attempt.placed else 0,
+        tied=tuple(sorted(names[row] for row in attempt.best)[:10]) if len(attempt.best) > 1 else (),
+        scores=scores_at(attempt),
+        message=attempt.gated.message if attempt.gated else attempt.message,
+        victims=victims_of(attempt, Budgets(session.cluster)),
+        criterion=attempt.criterion,
+        origin=asked.origin,
+        defaults=asked.defaults,
+    )
+
+
+def _evictions(info: PodInfo, attempt: Attempt) -> tuple[Eviction, ...]:
+    diagnosis = attempt.diagnosis
+    if diagnosis is None or not attempt.nominated:
+        return ()
+    return evictions(info, diagnosis, chosen=attempt.nominated, most=MOST_EVICTIONS)
+
+
+def _only(reports: tuple[NodeReport, ...], node: str, versus: str) -> tuple[NodeReport, ...]:
+    wanted = {name for name in (node, versus) if name}
+    return tuple(r for r in reports if r.node in wanted) if wanted else reports
+
+
+def _comparison(reports: Sequence[NodeReport], left: str, right: str) -> Comparison | None:
+    by_name = {report.node: report for report in reports}
+    if not left:
+        raise UsageError("--versus needs --node NODE, since the pod fits on no node")
+    if left not in by_name or right not in by_name:
+        return None
+    return compare(by_name[left], by_name[right])
+
+
+def compare(left: NodeReport, right: NodeReport) -> Comparison:
+    """Two nodes side by side, and what decides between them."""
+    if left.feasible != right.feasible:
+        good, bad = (left, right) if left.feasible else (right, left)
+        why = "; ".join(b.detail or b.reason for b in bad.blockers)
+        verdict = f"{good.node} fits, {bad.node} does not: {why}"
+    elif not left.feasible:
+        verdict = f"neither fits: {left.node} has {len(left.blockers)} blockers, {right.node} {len(right.blockers)}"
+    else:
+        verdict = _by_score(left, right)
+    return Comparison(left=left, right=right, verdict=verdict)
+
+
+def _by_score(left: NodeReport, right: NodeReport) -> str:
+    gap = (left.total or 0) - (right.total or 0)
+    others = {score.plugin: score.weighted for score in right.scores}
+    parts = [
+        (score.weighted - others.get(score.plugin, 0), score.plugin)
+        for score in left.scores
+        if score.weighted != others.get(score.plugin, 0)
+    ]
+    why = ", ".join(f"{plugin} {delta:+d}" for delta, plugin in sorted(parts, key=lambda p: -abs(p[0])))
+    if gap == 0:
+        return f"a tie at {left.total}" + (f" ({why})" if why else "") + "; the first by name wins"
+    better, worse = (left, right) if gap > 0 else (right, left)
+    return f"{better.node} beats {worse.node} by {abs(gap)} ({why}, seen from {left.node})"

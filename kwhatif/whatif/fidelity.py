@@ -1,0 +1,187 @@
+"""What an answer stands on: the rules' version, the snapshot's age, and what was missing or not modelled.
+
+A gap that touches none of the pods asked about is told, too, but does not count under ``--strict``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from kwhatif.api.core import Pod, PodAffinityTerm, PodSpec, Volume
+from kwhatif.api.others import DeviceClass
+from kwhatif.errors import FidelityError
+from kwhatif.results import Fidelity, Gap, Placement
+from kwhatif.snapshot.model import Snapshot
+from kwhatif.whatif.session import Asked, Session
+
+__all__ = ["assess", "insist"]
+
+
+def assess(
+    session: Session, asked: Sequence[Asked], placements: Sequence[Placement], others: Sequence[str] = ()
+) -> Fidelity:
+    """The fidelity report of an answer. ``others`` names input objects that no pods were made of."""
+    snapshot, setup = session.snapshot, session.setup
+    gaps = [
+        *_version_gaps(session, asked),
+        *_kind_gaps(session, asked, placements),
+        *_unmodelled(session, asked),
+    ]
+    gaps += [
+        Gap(
+            what=f"plugin {name} is enabled but nobody provides it",
+            effect="whatever it would reject, score or bind is left out",
+            pods=_keys(asked, lambda item: True),
+        )
+        for name in sorted(setup.skipped)
+    ]
+    if others:
+        gaps.append(
+            Gap(
+                what=f"not scheduled: {', '.join(others)}",
+                effect="only pods are placed; controllers are not unfolded into pods",
+                pods=_keys(asked, lambda item: True) or ("<input>",),
+            )
+        )
+    return Fidelity(
+        rules=setup.features.minor,
+        cluster=snapshot.kubernetes_version,
+        taken_at=snapshot.taken_at,
+        source=snapshot.source,
+        gaps=tuple(gaps),
+    )
+
+
+def insist(fidelity: Fidelity) -> None:
+    """Raise FidelityError if a gap touches a pod that was asked about."""
+    touching = fidelity.touching
+    if touching:
+        first = touching[0]
+        more = f" (and {len(touching) - 1} more)" if len(touching) > 1 else ""
+        raise FidelityError(f"--strict: {first.what}: touches {', '.join(first.pods[:3])}{more}")
+
+
+def _keys(asked: Sequence[Asked], touches: Callable[[Asked], bool]) -> tuple[str, ...]:
+    return tuple(item.pod.key for item in asked if touches(item))
+
+
+def _version_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
+    rules, cluster = session.setup.features.minor, session.snapshot.kubernetes_version
+    if cluster and not cluster.lstrip("v").startswith(f"{rules}.") and cluster.lstrip("v") != rules:
+        yield Gap(
+            what=f"the cluster runs Kubernetes {cluster}, the rules are those of {rules}",
+            effect="where the two differ, the answer is that of the rules",
+            pods=_keys(asked, lambda item: True),
+        )
+
+
+def _kind_gaps(session: Session, asked: Sequence[Asked], placements: Sequence[Placement]) -> Iterator[Gap]:
+    """Kinds the snapshot lacks, or could not read, that an enabled plugin reads for these pods."""
+    preempting = {p.pod for p in placements if p.victims}
+    touched: dict[str, Callable[[Asked], bool]] = {
+        "Namespace": lambda item: any(t.namespace_selector is not None for t in _affinity_terms(item.pod.spec)),
+        "PodDisruptionBudget": lambda item: item.pod.key in preempting,
+        "PriorityClass": lambda item: bool(item.unknown_class),
+        "ReplicaSet": lambda item: _owned_by(item.pod, "ReplicaSet"),
+        "ReplicationController": lambda item: _owned_by(item.pod, "ReplicationController"),
+        "Service": lambda item: not item.pod.spec.topology_spread_constraints,
+        "StatefulSet": lambda item: _owned_by(item.pod, "StatefulSet"),
+    }
+    readers = {
+        "Namespace": "InterPodAffinity resolves namespace selectors with it",
+        "PodDisruptionBudget": "DefaultPreemption spares budgets with it",
+        "PriorityClass": "pods get their priority from it",
+    }
+    effect_of = "PodTopologySpread makes its default constraints from it"
+    enabled = session.read_kinds()
+    for kind, touches in touched.items():
+        why = _absence(session.snapshot, kind)
+        if why and (kind in enabled or kind == "PriorityClass"):
+            pods = _keys(asked, touches)
+            yield Gap(what=why, effect=readers.get(kind, effect_of), pods=pods)
+    for item in asked:
+        if item.unknown_class and not _absence(session.snapshot, "PriorityClass"):
+            yield Gap(
+                what=f"PriorityClass {item.unknown_class} is not in the snapshot",
+                effect="the pod is taken to have priority 0; the API server would refuse it",
+                pods=(item.pod.key,),
+            )
+
+
+def _absence(snapshot: Snapshot, kind: str) -> str:
+    """Why nothing is known of a kind: it could not be read, or nobody says it was."""
+    if kind in snapshot.unreadable:
+        return f"{kind} could not be read: {snapshot.unreadable[kind]}"
+    if kind in snapshot.objects.covered():
+        return ""
+    return f"the snapshot holds no {kind}"
+
+
+def _affinity_terms(spec: PodSpec) -> Iterator[PodAffinityTerm]:
+    if spec.affinity is None:
+        return
+    for side in (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity):
+        if side is not None:
+            yield from side.required_during_scheduling_ignored_during_execution or ()
+            for weighted in side.preferred_during_scheduling_ignored_during_execution or ():
+                yield weighted.pod_affinity_term
+
+
+def _owned_by(pod: Pod, kind: str) -> bool:
+    owners = pod.metadata.owner_references or ()
+    return not pod.spec.topology_spread_constraints and any(o.controller and o.kind == kind for o in owners)
+
+
+def _unmodelled(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
+    volumes = _keys(asked, lambda item: any(map(_bears_on_scheduling, item.pod.spec.volumes or ())))
+    yield Gap(
+        what="volumes are not modelled",
+        effect="claims, zones and limits of volumes reject no node; their bindings are not made",
+        pods=volumes,
+    )
+    served = {
+        name
+        for device_class in session.snapshot.objects.of(DeviceClass)
+        for name in (
+            device_class.spec.extended_resource_name,
+            f"deviceclass.resource.kubernetes.io/{device_class.name}",
+        )
+        if name
+    }
+    yield Gap(
+        what="device claims are not modelled",
+        effect="pods are placed as if they had no resource claims",
+        pods=_keys(asked, lambda item: bool(item.pod.spec.resource_claims) or _asks_for(item.pod.spec, served)),
+    )
+    extenders = session.setup.configuration.extenders
+    if extenders:
+        urls = ", ".join(extender.url_prefix for extender in extenders)
+        yield Gap(
+            what=f"extenders are not called: {urls}",
+            effect="what they would filter, score, preempt or bind is left out",
+            pods=_keys(asked, lambda item: True),
+        )
+
+
+def _bears_on_scheduling(volume: Volume) -> bool:
+    return any(
+        source is not None
+        for source in (
+            volume.persistent_volume_claim,
+            volume.ephemeral,
+            volume.csi,
+            volume.gce_persistent_disk,
+            volume.aws_elastic_block_store,
+            volume.azure_disk,
+            volume.iscsi,
+            volume.rbd,
+        )
+    )
+
+
+def _asks_for(spec: PodSpec, resources: set[str]) -> bool:
+    return any(
+        name in resources
+        for container in (*(spec.containers or ()), *(spec.init_containers or ()))
+        for name in (container.resources.requests if container.resources else None) or {}
+    )

@@ -1,0 +1,151 @@
+"""Where would these pods go? One scheduling cycle a pod, victims leaving at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.budgets import Budgets
+from kwhatif.scheduling.explain import scores_at, victims_of
+from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.whatif.fidelity import assess
+from kwhatif.results import Placement, PlaceResult, Victim
+from kwhatif.whatif.session import MOST_ATTEMPTS, Asked, Session
+
+__all__ = ["MOST_TIED", "place"]
+
+MOST_TIED = 10
+"""So many names of tied nodes are kept."""
+
+
+def place(session: Session, asked: Sequence[Asked], *, others: Sequence[str] = ()) -> PlaceResult:
+    """Schedule the pods in the scheduler's order: by priority, then as given.
+
+    ``others`` names objects of the input that are no pods, for the fidelity report.
+    """
+    run = _Run(session)
+    queue: list[tuple[Any, int, Asked, PodInfo, Scheduler]] = []
+    for order, item in enumerate(asked):
+        scheduler = session.scheduler(item.pod.spec.scheduler_name)
+        reason = _not_ours(session, item, scheduler)
+        if reason or scheduler is None:
+            run.skip(item, reason)
+            continue
+        info = session.info(item)
+        queue.append((scheduler.framework.queue_key(info, order), order, item, info, scheduler))
+    for _, _, item, info, scheduler in sorted(queue, key=lambda entry: entry[:2]):
+        run.schedule(item, info, scheduler)
+    run.wait()
+    placements = tuple(run.placements)
+    return PlaceResult(
+        nodes=len(session.cluster),
+        placements=placements,
+        fidelity=assess(session, asked, placements, others),
+        warnings=session.setup.configuration.warnings,
+    )
+
+
+def _not_ours(session: Session, asked: Asked, scheduler: Scheduler | None) -> str:
+    """Why the scheduler would not take the pod up at all."""
+    pod = asked.pod
+    if scheduler is None:
+        return f"schedulerName {pod.spec.scheduler_name} is none of the configuration's profiles"
+    if pod.metadata.deletion_timestamp:
+        return "the pod is being deleted"
+    found = session.cluster.find(pod.metadata.uid or pod.key)
+    if found is not None:
+        return f"it runs on {session.cluster.columns.names[found[1]]} already"
+    if pod.spec.node_name:
+        session.cluster.add(session.cluster.shapes.info(pod, bound=True), pod.spec.node_name)
+        return f"spec.nodeName binds it to {pod.spec.node_name} without the scheduler"
+    return ""
+
+
+class _Run:
+    """Placements so far; waiting pods keep their place in the list until they come to an end."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._budgets = Budgets(session.cluster)
+        self._waiting: dict[str, tuple[int, Asked, Attempt, tuple[Victim, ...]]] = {}
+        self.placements: list[Placement] = []
+
+    def skip(self, asked: Asked, reason: str) -> None:
+        pod = asked.pod
+        self.placements.append(
+            Placement(
+                pod=pod.key,
+                outcome="skipped",
+                priority=pod.spec.priority or 0,
+                scheduler=pod.spec.scheduler_name or "",
+                message=reason,
+                origin=asked.origin,
+                defaults=asked.defaults,
+            )
+        )
+
+    def schedule(self, asked: Asked, info: PodInfo, scheduler: Scheduler) -> None:
+        victims: tuple[Victim, ...] = ()
+        criterion = ""
+        for _ in range(MOST_ATTEMPTS):
+            attempt = self._session.attempt(scheduler, info)
+            if not attempt.nominated:
+                break
+            victims += victims_of(attempt, self._budgets)
+            criterion = attempt.criterion
+            scheduler.evict(attempt, terminating=True)
+        if attempt.waiting:
+            self._waiting[info.uid] = (len(self.placements), asked, attempt, victims)
+        self.placements.append(self._placement(asked, attempt, victims, criterion))
+        self._settle()
+
+    def wait(self) -> None:
+        """Let simulated time pass until no pod waits for a permit any more."""
+        while self._waiting:
+            self._settle()
+            held = [w for s in self._session.schedulers() for w in s.profile.waiting.values()]
+            if held:
+                moment = min(waiting.deadline for waiting in held)
+                for scheduler in self._session.schedulers():
+                    scheduler.now = max(scheduler.now, moment)
+
+    def _settle(self) -> None:
+        attempts = {uid: attempt for uid, (_, _, attempt, _) in self._waiting.items()}
+        for scheduler in self._session.schedulers():
+            for attempt in scheduler.settle(attempts):
+                index, asked, _, victims = self._waiting.pop(attempt.pod.uid)
+                criterion = self.placements[index].criterion
+                self.placements[index] = self._placement(asked, attempt, victims, criterion)
+
+    def _placement(
+        self, asked: Asked, attempt: Attempt, victims: tuple[Victim, ...], criterion: str
+    ) -> Placement:
+        names = self._session.cluster.columns.names
+        message, outcome = attempt.message, "unschedulable"
+        if attempt.gated is not None:
+            outcome, message = "gated", attempt.gated.message
+        elif attempt.waiting:
+            outcome = "waiting"
+        elif attempt.placed:
+            outcome = "placed"
+        tied = sorted(names[row] for row in attempt.best) if len(attempt.best) > 1 else []
+        return Placement(
+            pod=asked.pod.key,
+            outcome=outcome,
+            priority=attempt.pod.priority,
+            scheduler=asked.pod.spec.scheduler_name or "",
+            node="" if attempt.row is None else names[attempt.row],
+            score=attempt.score,
+            feasible=len(attempt.sampled),
+            evaluated=attempt.evaluated,
+            ties=max(len(attempt.best), 1) if attempt.placed else 0,
+            tied=tuple(tied[:MOST_TIED]),
+            scores=scores_at(attempt),
+            message=message,
+            victims=victims,
+            criterion=criterion,
+            origin=asked.origin,
+            defaults=asked.defaults,
+        )

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from kwhatif.cli.policy import Output, app, show, validate
+from kwhatif.errors import InputError, PolicyError, UsageError
+from kwhatif.policy import as_yaml, default_configuration
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+
+def run(*words: str, stdin: str | bytes = "") -> Result:
+    return CliRunner().invoke(app, list(words), input=stdin)
+
+
+def write(directory: Path, text: str, name: str = "scheduler.yaml") -> str:
+    path = directory / name
+    path.write_text(text)
+    return str(path)
+
+
+# --- show
+
+
+def test_show_without_a_file_prints_the_default_configuration() -> None:
+    result = run("show")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == as_yaml(default_configuration())
+
+
+def test_show_prints_json_too(tmp_path: Path) -> None:
+    file = write(tmp_path, HEAD + "parallelism: 3\n")
+    as_json = json.loads(run("show", "-f", file, "-o", "json").stdout)
+    assert as_json == yaml.safe_load(run("show", "--file", file, "--output", "yaml").stdout)
+    assert as_json["parallelism"] == 3
+
+
+def test_show_reads_standard_input_and_json() -> None:
+    document = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    assert run("show", "-f", "-", stdin=HEAD).stdout == run("show").stdout
+    assert run("show", "-f", "-", stdin=json.dumps(document, indent="\t")).stdout == run("show").stdout
+
+
+def test_show_warns_on_standard_error_only(tmp_path: Path) -> None:
+    file = write(tmp_path, HEAD.replace("/v1", "/v1beta3") + "---\nkind: Other\n")
+    result = run("show", "-f", file)
+    assert result.exit_code == 0
+    assert result.stdout == run("show").stdout
+    first, second = result.stderr.splitlines()
+    assert first == f"warning: {file}: only the first of its 2 documents is read, as by kube-scheduler"
+    assert second.startswith(f"warning: {file}: kubescheduler.config.k8s.io/v1beta3 was removed")
+
+
+def test_show_of_a_refused_file_is_an_error(tmp_path: Path) -> None:
+    file = write(tmp_path, HEAD + "parallelism: 0\n")
+    result = run("show", "-f", file)
+    assert isinstance(result.exception, PolicyError)
+    assert result.exception.exit_code == 2
+    assert str(result.exception).startswith(f"{file}: parallelism: Invalid value: 0")
+    assert result.stdout == ""
+
+
+# --- validate
+
+
+def test_validate_says_yes(tmp_path: Path) -> None:
+    file = write(tmp_path, HEAD)
+    result = run("validate", file)
+    assert (result.exit_code, result.stdout, result.stderr) == (
+        0,
+        f"{file}: kube-scheduler 1.36 accepts it\n",
+        "",
+    )
+
+
+def test_validate_says_no_with_one_line_for_each_reason(tmp_path: Path) -> None:
+    file = write(tmp_path, HEAD + "parallelism: 0\nprofiles: [{schedulerName: ''}]\n")
+    result = run("validate", file)
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert result.stdout.splitlines() == [
+        "parallelism: Invalid value: 0: should be an integer value greater than zero",
+        "profiles[0].schedulerName: Required value",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (HEAD + "a: 1\nb: 2\n", 'strict decoding error: unknown field "a"'),
+        ("", "Object 'Kind' is missing in '{}'"),
+        ("# nothing\n---\n", "Object 'Kind' is missing in '{}'"),
+        ("just words", "couldn't get version/kind; json parse error: json: cannot unmarshal string"),
+        (HEAD.replace("/v1", "/v1beta2"), 'no kind "KubeSchedulerConfiguration" is registered for version'),
+        (
+            HEAD + "profiles: [{plugins: {score: {enabled: [{name: Foo}]}}}]",
+            "initializing profiles: creating profile for scheduler name default-scheduler: "
+            'ScorePlugin "Foo" does not exist',
+        ),
+        (
+            HEAD + "profiles: [{plugins: {multiPoint: {disabled: [{name: PrioritySort}]}}}]",
+            "initializing profiles: creating profile for scheduler name default-scheduler: only one queue",
+        ),
+    ],
+)
+def test_validate_refuses_what_kube_scheduler_refuses(text: str, answer: str) -> None:
+    result = run("validate", "-", stdin=text)
+    assert result.exit_code == 1
+    assert result.stdout.startswith(answer)
+
+
+def test_validate_refuses_a_key_that_appears_twice(tmp_path: Path) -> None:
+    result = run("validate", write(tmp_path, HEAD + "parallelism: 1\nparallelism: 2\n"))
+    assert result.exit_code == 1
+    assert "scheduler.yaml" in result.stdout
+    assert "line 4" in result.stdout
+    assert "parallelism" in result.stdout
+
+
+def test_validate_refuses_a_key_that_appears_twice_in_json(tmp_path: Path) -> None:
+    text = '{"kind": "K", "profiles": [{}, {"schedulerName": "a", "schedulerName": "b"}]}'
+    file = write(tmp_path, text, "scheduler.json")
+    result = run("validate", file)
+    assert result.exit_code == 1
+    assert result.stdout == f'{file}: $.profiles[1]: the key "schedulerName" appears twice\n'
+
+
+def test_plugins_from_elsewhere_are_accepted_when_named(tmp_path: Path) -> None:
+    file = write(tmp_path, HEAD + "profiles: [{plugins: {score: {enabled: [{name: Foo}]}}}]")
+    assert run("validate", file).exit_code == 1
+    assert run("validate", file, "--out-of-tree", "Foo").exit_code == 0
+    assert run("validate", file, "--out-of-tree", "Foo=filter").stdout.endswith(
+        'plugin "Foo" does not extend ScorePlugin plugin\n'
+    )
+
+
+def test_a_queue_sort_from_elsewhere_needs_its_points(tmp_path: Path) -> None:
+    plugins = "{multiPoint: {enabled: [{name: Gang}], disabled: [{name: PrioritySort}]}}"
+    file = write(tmp_path, HEAD + f"profiles: [{{plugins: {plugins}}}]")
+    assert "but got 0" in run("validate", file, "--out-of-tree", "Gang").stdout
+    assert run("validate", file, "--out-of-tree", "Gang=queueSort,permit").exit_code == 0
+
+
+# --- what cannot be read
+
+
+def test_a_file_that_is_missing_or_unreadable_is_no_answer(tmp_path: Path) -> None:
+    for command in (["validate"], ["show", "-f"]):
+        missing = run(*command, str(tmp_path / "none.yaml")).exception
+        assert isinstance(missing, InputError)
+        assert str(missing) == f"{tmp_path / 'none.yaml'}: no such file or directory"
+        directory = run(*command, str(tmp_path)).exception
+        assert str(directory) == f"{tmp_path}: expected a file, found a directory"
+        broken = run(*command, write(tmp_path, "a: [\n")).exception
+        assert isinstance(broken, InputError)
+        assert broken.exit_code == 2
+        assert "scheduler.yaml" in str(broken)
+        assert "\n" not in str(broken)
+
+
+def test_an_unknown_minor_is_a_usage_error(tmp_path: Path) -> None:
+    assert isinstance(run("show", "--minor", "9.9").exception, UsageError)
+
+
+def test_unknown_options_and_formats_are_usage_errors() -> None:
+    assert run("show", "-o", "xml").exit_code == 2
+    assert run("validate").exit_code == 2
+
+
+def test_the_commands_are_plain_functions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    show(output=Output.json)
+    assert json.loads(capsys.readouterr().out)["kind"] == "KubeSchedulerConfiguration"
+    validate(write(tmp_path, HEAD))
+    assert capsys.readouterr().out.endswith("accepts it\n")

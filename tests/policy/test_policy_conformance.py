@@ -1,0 +1,25 @@
+"""The configurations of recorded scenarios load, and expand over kube-scheduler's own plugins."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from kwhatif.policy import as_document, expand_all, load_configuration
+from kwhatif.policy.intree import in_tree
+
+FILES = sorted((Path(__file__).parents[1] / "conformance").rglob("1.36-*.jsonl.gz"))
+
+
+@pytest.mark.parametrize("file", [pytest.param(file, id=file.name) for file in FILES])
+def test_every_recorded_configuration_loads(file: Path) -> None:
+    points = in_tree("1.36").points
+    for line in gzip.decompress(file.read_bytes()).splitlines():
+        scenario = json.loads(line)
+        configuration = load_configuration(scenario["config"], source=scenario["name"])
+        assert configuration.warnings == ()
+        expand_all(configuration, points.get)
+        assert load_configuration(as_document(configuration), source="again") == configuration
