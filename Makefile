@@ -49,7 +49,7 @@ ensure_venv = $(BIN)/python -m pip --version >/dev/null 2>&1 || { \
 demo: $(INSTALLED) ## place the sample pods on the sample cluster, and explain one that does not fit
 	$(call answer, place samples/manifests/web.yaml samples/manifests/urgent.yaml samples/manifests/too-big.yaml \
 		--snapshot samples/cluster)
-	$(call answer, explain too-big --snapshot samples/cluster -f samples/manifests/too-big.yaml)
+	$(call answer, explain samples/manifests/too-big.yaml --snapshot samples/cluster)
 
 .PHONY: test
 test: $(INSTALLED_DEV) ## run the tests (ARGS='-k taints' to choose)
@@ -62,17 +62,17 @@ check: $(INSTALLED_DEV) ## everything CI runs: lint, format, types, tests
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(ARGS)
 
+# Families of recordings that hold nothing which is not modelled yet.
+FAMILIES := resources nodeaffinity ports topologyspread podaffinity images preemption profiles sampling mixed
+RECORDINGS = $(FAMILIES:%=$(CONFORMANCE)/1.36-%.jsonl.gz)
+
 .PHONY: conformance
-conformance: $(INSTALLED) ## replay the large recorded sets (CONFORMANCE=directory)
+conformance: $(INSTALLED) ## replay large recorded sets (CONFORMANCE=directory)
 	@if [ -d '$(CONFORMANCE)' ]; then \
-		$(BIN)/kwhatif conformance $(ARGS) '$(CONFORMANCE)'/$(FAMILIES); \
+		$(BIN)/kwhatif conformance $(RECORDINGS) $(ARGS); \
 	else \
 		echo 'no recordings in $(CONFORMANCE): name their directory with CONFORMANCE=...'; \
 	fi
-
-# Families of the default minor that are modelled.
-FAMILIES = 1.36-{resources,nodeaffinity,ports,topologyspread,podaffinity,images,preemption,profiles,sampling,mixed}.jsonl.gz
-conformance: SHELL := bash
 
 .PHONY: bench
 bench: $(INSTALLED) ## time the scheduling loop on small generated workloads

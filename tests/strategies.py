@@ -244,6 +244,44 @@ def scenarios(
     return Scenario(nodes, running, pending, objects)
 
 
+@st.composite
+def crowds(draw: st.DrawFn, *, parts: Iterable[str] = FILTER_PARTS, max_nodes: int = 4) -> Scenario:
+    """Full nodes and important pods that wait: scenarios for preemption. The last pending pod is the one to place."""
+    some = draw(st.lists(kinds(parts, most=2), min_size=2, max_size=4))
+    nodes: list[Node] = []
+    running: list[Pod] = []
+    for name in NODE_NAMES[: draw(st.integers(1, max_nodes))]:
+        crew = draw(
+            st.lists(
+                st.tuples(st.sampled_from(some), st.sampled_from(PRIORITIES), st.sampled_from(_STARTS)),
+                min_size=2,
+                max_size=5,
+            )
+        )
+        running += [
+            pod(f"{name}{i}", on=name, priority=priority, started=started, **kind)
+            for i, (kind, priority, started) in enumerate(crew)
+        ]
+        nodes.append(
+            node(
+                name,
+                cpu=draw(_one("1", "2")),
+                memory="2Gi",
+                pods=len(crew) if draw(st.booleans()) else 110,
+                allocatable={GPU: "2", "ephemeral-storage": "10Gi"},
+                zone=draw(_one("z0", "z1")),
+                labels={"disk": draw(_one("ssd", "ssd", "hdd")), "cores": "8"},
+            )
+        )
+    waiting = draw(st.lists(st.tuples(st.sampled_from(some), _one(0, 50, 100)), max_size=2))
+    pending = [pod(f"p{i}", priority=priority, **kind) for i, (kind, priority) in enumerate(waiting)]
+    vip = draw(kinds(parts, most=3)) | {"cpu": draw(_one("500m", "1", "2"))}
+    pending.append(pod("vip", priority=draw(_one(50, 100)), **vip))
+    objects: list[Resource] = [namespace("default"), namespace("other", team="blue")]
+    objects += draw(st.lists(disruption_budgets(), max_size=2))
+    return Scenario(nodes, running, pending, objects)
+
+
 def disruption_budgets() -> st.SearchStrategy[Resource]:
     return st.builds(
         budget,

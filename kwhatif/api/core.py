@@ -248,6 +248,7 @@ class Volume(Base):
     gce_persistent_disk: DiskSource | None = None
     aws_elastic_block_store: DiskSource | None = None
     azure_disk: DiskSource | None = None
+    cinder: DiskSource | None = None
     iscsi: ISCSISource | None = None
     rbd: RBDSource | None = None
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.api.core import NodeSelector, ResourceList
+from kwhatif.api.core import DiskSource, NodeSelector, ResourceList
 from kwhatif.api.meta import Base, Int32, LabelSelector, Resource
 from kwhatif.api.quantity import Quantity
 
@@ -92,6 +92,10 @@ class PersistentVolumeSpec(Base):
     claim_ref: ObjectReference | None = None
     node_affinity: VolumeNodeAffinity | None = None
     csi: CSIPersistentVolumeSource | None = None
+    gce_persistent_disk: DiskSource | None = None
+    aws_elastic_block_store: DiskSource | None = None
+    azure_disk: DiskSource | None = None
+    cinder: DiskSource | None = None
     volume_attributes_class_name: str | None = None
 
 

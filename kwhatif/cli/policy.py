@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Output", "app", "show", "validate"]
 
-app = typer.Typer(name="policy", help="Look at a KubeSchedulerConfiguration.", no_args_is_help=True)
+app = typer.Typer(
+    name="policy",
+    help="Look at a KubeSchedulerConfiguration.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
 
 
 class Output(StrEnum):

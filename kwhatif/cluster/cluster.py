@@ -14,6 +14,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.cluster.columns import NodeColumns
 from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape, ShapeTable
+from kwhatif.cluster.storage import Storage
 from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.versions import Features
@@ -38,6 +39,7 @@ class Cluster:
     def __init__(self, nodes: Sequence[Node], shapes: ShapeTable, objects: Objects | None = None) -> None:
         self.shapes = shapes
         self.objects = objects or Objects()
+        self.storage = Storage(self.objects)
         self.nominated: dict[str, list[PodInfo]] = {}
         self._where: dict[str, tuple[PodInfo, int]] = {}
         self._elsewhere: dict[str, list[PodInfo]] = {}
@@ -231,6 +233,7 @@ class Cluster:
         """An independent copy; node columns and shapes are shared. Cost grows with pods, not with their specs."""
         twin = object.__new__(Cluster)
         twin.shapes, twin.objects, twin.columns = self.shapes, self.objects, self.columns
+        twin.storage = self.storage.fork()
         twin.nominated = {name: list(infos) for name, infos in self.nominated.items()}
         twin._where = dict(self._where)
         twin._elsewhere = {name: list(infos) for name, infos in self._elsewhere.items()}

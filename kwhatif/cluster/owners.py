@@ -5,17 +5,22 @@ Upstream: pkg/scheduler/framework/plugins/helper/spread.go (DefaultSelector).
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from kwhatif.api.core import ReplicationController, Service
 from kwhatif.api.kinds import Objects
 from kwhatif.api.others import ReplicaSet, StatefulSet
-from kwhatif.api.selectors import Requirement, Selector
+from kwhatif.api.selectors import Requirement, Selector, SelectorError
 from kwhatif.cluster.shapes import PodShape
 
 __all__ = ["default_selector"]
 
 
 def default_selector(shape: PodShape, objects: Objects) -> Selector:
-    """Labels of all services that select the pod, and the selector of its controller, together."""
+    """Labels of all services that select the pod, and the selector of its controller, together.
+
+    A controller's selector that cannot be parsed adds nothing.
+    """
     labels: dict[str, str] = {}
     for service in objects.of(Service):
         wanted = service.spec.selector
@@ -35,5 +40,6 @@ def default_selector(shape: PodShape, objects: Objects) -> Selector:
             )
             for workload in workloads:
                 if (workload.namespace, workload.name) == (shape.namespace, owner.name):
-                    more = Selector.of(workload.spec.selector).requirements
+                    with suppress(SelectorError):
+                        more = Selector.of(workload.spec.selector).requirements
     return Selector.of_labels(labels).also(more)

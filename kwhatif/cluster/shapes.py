@@ -154,6 +154,7 @@ class ShapeTable:
         self.features = features
         self.resources = ResourceAxis()
         self.shapes: list[PodShape] = []
+        self._examples: list[Pod] = []
         self._by_key: dict[bytes, PodShape] = {}
         self._requests = np.zeros((16, 8), np.int64)
         self._non_zero = np.zeros((16, 2), np.int64)
@@ -197,6 +198,10 @@ class ShapeTable:
             status.nominated_node_name or "",
         )
 
+    def example(self, shape: PodShape) -> Pod:
+        """Some pod of a shape."""
+        return self._examples[shape.index]
+
     def drifted(self, info: PodInfo, sums: int) -> PodShape:
         """The shape of a pod whose requests have been added up ``sums`` times since it had ``info``'s."""
         spec = info.pod.spec
@@ -212,6 +217,8 @@ class ShapeTable:
     def _shape(self, pod: Pod) -> PodShape:
         meta, status, spec = pod.metadata, pod.status, pod.spec
         controller = next((o for o in meta.owner_references or () if o.controller), None)
+        # Claims of ephemeral volumes are named after the pod, so such pods are alike only to themselves.
+        own = (meta.name, meta.uid) if any(v.ephemeral for v in spec.volumes or ()) else None
         resized = (
             (status.container_statuses, status.init_container_statuses, status.resources, status.conditions)
             if status.container_statuses or status.init_container_statuses or status.resources
@@ -226,6 +233,7 @@ class ShapeTable:
                 spec,
                 resized,
                 status.allocated_resources,
+                own,
             )
         )
         shape = self._by_key.get(key)
@@ -259,6 +267,7 @@ class ShapeTable:
             preferred_anti_affinity=_preferred(far, namespace),
         )
         self.shapes.append(shape)
+        self._examples.append(pod)
         self._store(shape, non_zero_requests(pod, features))
         return shape
 

@@ -6,10 +6,12 @@ The same filter code answers for the whole cluster, for one row that changed, an
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.shapes import HostPort, ShapeTable
+from kwhatif.cluster.shapes import HostPort, PodShape, ShapeTable
 from kwhatif.cluster.tally import Tally
 from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
 
@@ -121,6 +123,25 @@ class NodeView:
         if self._change is None:
             return None
         return self._moved(tally) * self.of(tally.counted)
+
+    def moved_pods(self) -> Callable[[int], list[PodShape]] | None:
+        """Place -> the shapes of the pods there after the view's change; None when there is no change."""
+        change = self._change
+        if change is None:
+            return None
+        table = self.cluster.shapes.shapes
+
+        def shapes_at(place: int) -> list[PodShape]:
+            left = [info.shape for info in self.cluster.pods_on[self.row(place)]]
+            for index, sign in zip(change.shapes[place], change.signs[place], strict=True):
+                shape = table[index]
+                if sign > 0:
+                    left.append(shape)
+                elif sign < 0:
+                    left.remove(shape)
+            return left
+
+        return shapes_at
 
     def _moved(self, tally: Tally) -> Int64Array:
         assert self._change is not None

@@ -46,7 +46,7 @@ class Evaluation:
     """Filters and scores of one shape.
 
     After ``begin``: ``refusal`` if PreFilter refuses the pod, ``narrowed`` intp[] rows if it narrowed the choice,
-    to nodes of ``narrowed_names``, some of which may not exist.
+    to nodes of ``narrowed_names``, some of which may not exist; ``reached`` are the plugins that PreFilter got to.
     """
 
     def __init__(self, framework: Framework, cluster: Cluster, pod: PodInfo) -> None:
@@ -56,6 +56,7 @@ class Evaluation:
         self.narrowed: IntpArray | None = None
         self.narrowed_names: frozenset[str] = frozenset()
         self.narrowed_by: tuple[str, ...] = ()
+        self.reached = frozenset(plugin.name for plugin in framework.pre_filters)
         self._everything = NodeView(cluster)
         self._outcomes: dict[str, object] = {}
         self._asked_each_time: list[AnyPlugin] = []
@@ -116,7 +117,9 @@ class Evaluation:
         self.refusal, self.narrowed, self.narrowed_by = None, None, ()
         names: frozenset[str] | None = None
         refused: Status | None = None
+        reached = []
         for plugin in self._framework.pre_filters:
+            reached.append(plugin.name)
             outcome = self._outcomes[plugin.name]
             if isinstance(outcome, Status):
                 refused = Status(outcome.code, outcome.reasons, plugin.name)
@@ -131,6 +134,7 @@ class Evaluation:
                     refused = Status.unresolvable(f"node(s) didn't satisfy {text}")
                     break
         self.refusal = refused
+        self.reached = frozenset(reached)
         if names is not None:
             found = (self.cluster.columns.row(name) for name in names)
             self.narrowed_names = names

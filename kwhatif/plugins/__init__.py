@@ -21,12 +21,16 @@ from kwhatif.plugins.node_ports import NodePorts
 from kwhatif.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from kwhatif.plugins.node_resources_fit import NodeResourcesFit
 from kwhatif.plugins.node_unschedulable import NodeUnschedulable
+from kwhatif.plugins.node_volume_limits import NodeVolumeLimits
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread
 from kwhatif.plugins.priority_sort import PrioritySort
 from kwhatif.plugins.scheduling_gates import SchedulingGates
 from kwhatif.plugins.taint_toleration import TaintToleration
+from kwhatif.plugins.volume_binding import VolumeBinding
+from kwhatif.plugins.volume_restrictions import VolumeRestrictions
+from kwhatif.plugins.volume_zone import VolumeZone
 
-__all__ = ["IN_TREE", "NOT_MODELLED"]
+__all__ = ["IN_TREE"]
 
 IN_TREE: Mapping[str, type[Plugin[Any, Any]]] = {
     plugin.name: plugin
@@ -43,13 +47,14 @@ IN_TREE: Mapping[str, type[Plugin[Any, Any]]] = {
         NodeResourcesBalancedAllocation,
         NodeResourcesFit,
         NodeUnschedulable,
+        NodeVolumeLimits,
         PodTopologySpread,
         PrioritySort,
         SchedulingGates,
         TaintToleration,
+        VolumeBinding,
+        VolumeRestrictions,
+        VolumeZone,
     )
 }
 """Name -> class."""
-
-NOT_MODELLED = frozenset({"NodeVolumeLimits", "VolumeBinding", "VolumeRestrictions", "VolumeZone"})
-"""In-tree plugins that are not modelled yet; the fidelity report says which pods they would have had a say on."""

@@ -41,7 +41,11 @@ class Neighbours:
 
     @property
     def silent(self) -> bool:
-        return not (self.near or self.far or self.unwelcoming)
+        """Whether Filter is left out: no required terms, and no pod that runs wants the pod far.
+
+        Pods that are only nominated do not count, so their anti-affinity alone keeps nobody away, as upstream.
+        """
+        return not (self.near or self.far or any(tally.total for tally in self.unwelcoming.values()))
 
 
 @dataclass(slots=True, eq=False)

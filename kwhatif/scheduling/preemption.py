@@ -122,7 +122,7 @@ class Preemption:
         search = _Search(pod, diagnosis, self._table(diagnosis))
         candidates = search.run(args)
         if not len(candidates):
-            return PostFilterResult(Status.unschedulable(search.message()))
+            return PostFilterResult(search.refusal())
         place, criterion = choose(candidates, diagnosis.cluster.columns.name_rank)
         row = int(candidates.rows[place])
         victims = search.victims(row, candidates.gone[place], candidates.broken[place])
@@ -189,7 +189,11 @@ def _terminating_by_preemption(info: PodInfo) -> bool:
 
 
 class _Search:
-    """The dry run for one pod. ``failures`` is a histogram of reasons over the ``failed`` nodes seen so far."""
+    """The dry run for one pod.
+
+    ``failures`` is a histogram of reasons over the ``failed`` nodes seen so far; ``pointless`` names nodes that the
+    pod fits on as they are, which only a PreFilter that speaks for Filter leads to.
+    """
 
     def __init__(self, pod: PodInfo, diagnosis: Diagnosis, table: VictimTable) -> None:
         self._pod = pod
@@ -201,6 +205,7 @@ class _Search:
         self._nominated = nominated_pods(diagnosis.cluster, pod)
         self.failures: dict[str, int] = {}
         self.failed = 0
+        self.pointless: list[str] = []
 
     def run(self, args: Any) -> Candidates:
         """Candidates among the nodes where evicting pods might help, as many as ``args`` want (None: all).
@@ -225,8 +230,15 @@ class _Search:
             np.concatenate([np.flatnonzero(clean)[:enough], np.flatnonzero(~clean)[:enough]])
         )
 
-    def message(self) -> str:
+    def refusal(self) -> Status:
         """Why no node would do."""
+        if self.pointless:
+            problems = [f'expected at least one victim pod on node "{name}"' for name in self.pointless]
+            return Status.error(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+        return Status.unschedulable(self.message())
+
+    def message(self) -> str:
+        """Why no node would do, as far as nodes said so."""
         histogram = dict(self.failures)
         absent = len(self._cluster) - self.failed
         if absent:
@@ -247,13 +259,18 @@ class _Search:
         change = self._without(rows, shapes, victims)
         fits = self._fits(rows, change)
         if not fits.all():
-            self._explain(rows[~fits], change.part(~fits))
+            out: BoolArray = np.logical_not(fits)
+            self._explain(rows[out], change.part(out))
             rows, victims, change = rows[fits], victims[fits], change.part(fits)
         if not len(rows):
             return _NONE
         violating = self._violating(rows, victims)
         gone = self._reprieve(rows, change, victims, violating)
-        return self._measured(rows, change.shapes, gone, violating)
+        needed = gone.any(axis=1)
+        if not needed.all():
+            self.pointless += [self._cluster.columns.names[row] for row in rows[~needed]]
+            rows, change, gone, violating = rows[needed], change.part(needed), gone[needed], violating[needed]
+        return self._measured(rows, change.shapes, gone, violating) if len(rows) else _NONE
 
     def _measured(
         self, rows: IntpArray, shapes: IntpArray, gone: BoolArray, violating: BoolArray

@@ -13,9 +13,8 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.errors import PluginError, PolicyError
 from kwhatif.framework.interface import Handle, Plugin, WaitingPod, extension_points
 from kwhatif.framework.runner import Framework
-from kwhatif.plugins import IN_TREE, NOT_MODELLED
+from kwhatif.plugins import IN_TREE
 from kwhatif.policy.expand import expand
-from kwhatif.policy.intree import in_tree
 from kwhatif.policy.profile import Profile as PolicyProfile
 from kwhatif.policy.profile import SchedulerConfiguration
 from kwhatif.scheduling.preemption import Preemption
@@ -84,8 +83,6 @@ class Setup:
         known = self._class(name)
         if known is not None:
             return extension_points(known)
-        if name in NOT_MODELLED:
-            return in_tree(self.features.minor).points[name]
         if self.skip_unknown:
             self.skipped.add(name)
             return frozenset()

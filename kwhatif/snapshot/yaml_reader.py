@@ -63,8 +63,10 @@ def read_yaml(data: bytes, source: str) -> Iterator[YamlDocument]:
     except _Trouble as trouble:
         raise trouble.error(source, number) from None
     except yaml.MarkedYAMLError as error:
-        problem = " ".join(part for part in (error.context, error.problem) if part)
-        mark = error.problem_mark or error.context_mark
+        mark: Any = error.problem_mark or error.context_mark
+        problem = " ".join(part for part in (error.problem, error.context) if part)
+        if mark and _character(data, mark) == "\t":
+            problem = "a tab stands where only spaces can"
         raise _Trouble(f"not valid YAML: {problem}", mark).error(source, number) from None
     except yaml.reader.ReaderError as error:
         line, column = line_and_column(data, error.position)
@@ -222,6 +224,11 @@ class _Builder:
         else:
             here.value[here.key] = value
             here.key = _NO_KEY
+
+
+def _character(data: bytes, mark: Any) -> str:
+    line = data.split(b"\n", mark.line + 1)[mark.line : mark.line + 1]
+    return line[0].decode("utf-8", "replace")[mark.column : mark.column + 1] if line else ""
 
 
 def _value(event: ev.ScalarEvent) -> Scalar:

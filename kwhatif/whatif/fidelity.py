@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from kwhatif.api.core import Pod, PodAffinityTerm, PodSpec, Volume
+from kwhatif.api.core import Pod, PodAffinityTerm, PodSpec
 from kwhatif.api.others import DeviceClass
+from kwhatif.cluster.storage import claim_names
 from kwhatif.errors import FidelityError
 from kwhatif.results import Fidelity, Gap, Placement
 from kwhatif.snapshot.model import Snapshot
 from kwhatif.whatif.session import Asked, Session
 
 __all__ = ["assess", "insist"]
+
+_STORAGE = ("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass")
 
 
 def assess(
@@ -87,10 +90,12 @@ def _kind_gaps(session: Session, asked: Sequence[Asked], placements: Sequence[Pl
         "Service": lambda item: not item.pod.spec.topology_spread_constraints,
         "StatefulSet": lambda item: _owned_by(item.pod, "StatefulSet"),
     }
+    touched |= dict.fromkeys(_STORAGE, lambda item: any(True for _ in claim_names(item.pod)))
     readers = {
         "Namespace": "InterPodAffinity resolves namespace selectors with it",
         "PodDisruptionBudget": "DefaultPreemption spares budgets with it",
         "PriorityClass": "pods get their priority from it",
+        **dict.fromkeys(_STORAGE, "the volume plugins choose and check volumes with it"),
     }
     effect_of = "PodTopologySpread makes its default constraints from it"
     enabled = session.read_kinds()
@@ -133,12 +138,6 @@ def _owned_by(pod: Pod, kind: str) -> bool:
 
 
 def _unmodelled(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
-    volumes = _keys(asked, lambda item: any(map(_bears_on_scheduling, item.pod.spec.volumes or ())))
-    yield Gap(
-        what="volumes are not modelled",
-        effect="claims, zones and limits of volumes reject no node; their bindings are not made",
-        pods=volumes,
-    )
     served = {
         name
         for device_class in session.snapshot.objects.of(DeviceClass)
@@ -161,22 +160,6 @@ def _unmodelled(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
             effect="what they would filter, score, preempt or bind is left out",
             pods=_keys(asked, lambda item: True),
         )
-
-
-def _bears_on_scheduling(volume: Volume) -> bool:
-    return any(
-        source is not None
-        for source in (
-            volume.persistent_volume_claim,
-            volume.ephemeral,
-            volume.csi,
-            volume.gce_persistent_disk,
-            volume.aws_elastic_block_store,
-            volume.azure_disk,
-            volume.iscsi,
-            volume.rbd,
-        )
-    )
 
 
 def _asks_for(spec: PodSpec, resources: set[str]) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import with_defaults
+from kwhatif.admission.ephemeral import ephemeral_claims
 from kwhatif.api.core import Pod
 from kwhatif.api.others import PriorityClass
 from kwhatif.api.selectors import SelectorError
@@ -100,7 +101,12 @@ class Session:
         }
 
     def info(self, asked: Asked) -> PodInfo:
-        """Wrap a pod for this cluster. Raises InputError for a selector that cannot be parsed."""
+        """Wrap a pod for this cluster; the claims of its ephemeral volumes are made, as their controller would.
+
+        Raises InputError for a selector that cannot be parsed.
+        """
+        for claim in ephemeral_claims(asked.pod):
+            self.cluster.storage.add_claim(claim)
         try:
             return self.cluster.shapes.info(asked.pod)
         except (SelectorError, ValueError) as error:

@@ -1,0 +1,129 @@
+"""Volumes and claims as the scheduler sees them, with the bindings it has assumed but nobody has made yet.
+
+Upstream: pkg/scheduler/framework/plugins/volumebinding (assume caches) and component-helpers/storage/volume.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kwhatif.api.core import Pod, Volume
+from kwhatif.api.kinds import Objects
+from kwhatif.api.others import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+
+__all__ = ["BIND_COMPLETED", "SELECTED_NODE", "Storage", "class_of_claim", "class_of_volume", "claim_names"]
+
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+
+ClaimKey = tuple[str, str]
+"""(namespace, name)."""
+
+
+class Storage:
+    """Claims, volumes and classes by name.
+
+    ``reserved`` maps a volume's name to the claim it is assumed to be bound to, ``selected`` a claim to the node
+    that provisioning is assumed to happen for. ``version`` changes with every assumption.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        self.claims = {(c.namespace, c.name): c for c in objects.of(PersistentVolumeClaim)}
+        self.volumes = {v.name: v for v in objects.of(PersistentVolume)}
+        self.classes = {c.name: c for c in objects.of(StorageClass)}
+        self.csi_nodes = {n.name: n for n in objects.of(CSINode)}
+        self.drivers = {d.name: d for d in objects.of(CSIDriver)}
+        self.capacities = list(objects.of(CSIStorageCapacity))
+        self.attachments = list(objects.of(VolumeAttachment))
+        self._by_class: dict[str, list[PersistentVolume]] = {}
+        for volume in sorted(self.volumes.values(), key=lambda v: v.name):
+            self._by_class.setdefault(class_of_volume(volume), []).append(volume)
+        self.reserved: dict[str, ClaimKey] = {}
+        self.selected: dict[ClaimKey, str] = {}
+        self.version = 0
+
+    def fork(self) -> Storage:
+        """An independent copy; the objects are shared."""
+        twin = object.__new__(Storage)
+        twin.__dict__ |= self.__dict__
+        twin.claims = dict(self.claims)
+        twin.reserved, twin.selected = dict(self.reserved), dict(self.selected)
+        return twin
+
+    def volumes_of_class(self, name: str) -> list[PersistentVolume]:
+        """Volumes of a class, by name. Upstream's order is random; it shows only between equal sizes."""
+        return self._by_class.get(name, [])
+
+    def holder(self, volume: PersistentVolume) -> tuple[ClaimKey, str] | None:
+        """The claim a volume is kept for and that claim's uid ("" if not told), or None for a free one."""
+        assumed = self.reserved.get(volume.name)
+        if assumed is not None:
+            claim = self.claims.get(assumed)
+            return assumed, (claim.metadata.uid or "" if claim else "")
+        ref = volume.spec.claim_ref
+        return None if ref is None else ((ref.namespace or "", ref.name or ""), ref.uid or "")
+
+    def holds(self, volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+        """Whether the volume is kept for this claim (upstream: IsVolumeBoundToClaim)."""
+        held = self.holder(volume)
+        if held is None or held[0] != (claim.namespace, claim.name):
+            return False
+        return not held[1] or held[1] == (claim.metadata.uid or "")
+
+    def selected_node(self, claim: PersistentVolumeClaim) -> str | None:
+        """The node a claim's volume is being provisioned for."""
+        assumed = self.selected.get((claim.namespace, claim.name))
+        return assumed if assumed is not None else (claim.metadata.annotations or {}).get(SELECTED_NODE)
+
+    def fully_bound(self, claim: PersistentVolumeClaim) -> bool:
+        return bool(claim.spec.volume_name) and BIND_COMPLETED in (claim.metadata.annotations or {})
+
+    def reserve(self, volume: str, claim: ClaimKey) -> None:
+        """Assume a volume bound to a claim."""
+        self.reserved[volume] = claim
+        self.version += 1
+
+    def select(self, claim: ClaimKey, node: str) -> None:
+        """Assume that a claim's volume is provisioned for a node."""
+        self.selected[claim] = node
+        self.version += 1
+
+    def release(self, volumes: list[str], claims: list[ClaimKey]) -> None:
+        """Undo assumptions."""
+        for volume in volumes:
+            self.reserved.pop(volume, None)
+        for claim in claims:
+            self.selected.pop(claim, None)
+        self.version += 1
+
+    def add_claim(self, claim: PersistentVolumeClaim) -> None:
+        """A claim that a controller would have made by now."""
+        self.claims.setdefault((claim.namespace, claim.name), claim)
+
+
+def class_of_claim(claim: PersistentVolumeClaim) -> str:
+    annotations: Mapping[str, str] = claim.metadata.annotations or {}
+    return annotations.get(_BETA_CLASS, claim.spec.storage_class_name or "")
+
+
+def class_of_volume(volume: PersistentVolume) -> str:
+    annotations: Mapping[str, str] = volume.metadata.annotations or {}
+    return annotations.get(_BETA_CLASS, volume.spec.storage_class_name or "")
+
+
+def claim_names(pod: Pod) -> Iterator[tuple[str, Volume]]:
+    """The claims behind a pod's volumes, in their order; those of ephemeral volumes are named after the pod."""
+    for volume in pod.spec.volumes or ():
+        if volume.persistent_volume_claim is not None:
+            yield volume.persistent_volume_claim.claim_name, volume
+        elif volume.ephemeral is not None:
+            yield f"{pod.metadata.name}-{volume.name}", volume

@@ -1,0 +1,104 @@
+"""Which attachable volumes a pod uses, by driver and unique name; in-tree disks under the name of their CSI driver.
+
+Upstream: plugins/nodevolumelimits/csi.go and csi-translation-lib/plugins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.api.core import DiskSource, Pod, Volume
+from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
+from kwhatif.cluster.storage import Storage, claim_names, class_of_claim
+
+__all__ = ["attached_by_api", "is_attachable", "volumes_of"]
+
+MIGRATED = {
+    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
+    "kubernetes.io/azure-disk": "disk.csi.azure.com",
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+}
+"""In-tree provisioners -> the CSI drivers that took their place."""
+
+_ZONE_LABELS = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+Named = tuple[str, str]
+
+
+def is_attachable(volume: Volume) -> bool:
+    return (
+        volume.persistent_volume_claim is not None
+        or volume.ephemeral is not None
+        or _disk(volume, zone="") is not None
+    )
+
+
+def volumes_of(pod: Pod, storage: Storage, *, new: bool) -> tuple[frozenset[Named], str]:
+    """The pod's attachable volumes, and for a ``new`` pod why they cannot be told."""
+    found = {named for volume in pod.spec.volumes or () if (named := _disk(volume, zone="")) is not None}
+    namespace = pod.metadata.namespace or "default"
+    for name, _ in claim_names(pod):
+        claim = storage.claims.get((namespace, name))
+        if claim is None:
+            if new:
+                problem = f'looking up PVC {namespace}/{name}: persistentvolumeclaim "{name}" not found'
+                return frozenset(found), problem
+            continue
+        named = _behind(claim, storage)
+        if named is not None:
+            found.add(named)
+    return frozenset(found), ""
+
+
+def _behind(claim: PersistentVolumeClaim, storage: Storage) -> Named | None:
+    """The volume behind a claim; one that is still to be made goes by its claim's name."""
+    volume = storage.volumes.get(claim.spec.volume_name or "")
+    if volume is not None:
+        return _of_volume(volume)
+    storage_class = storage.classes.get(class_of_claim(claim))
+    if storage_class is None or not storage_class.provisioner:
+        return None
+    driver = MIGRATED.get(storage_class.provisioner, storage_class.provisioner)
+    return driver, f"<to be provisioned>-{claim.namespace}/{claim.name}"
+
+
+def _of_volume(volume: PersistentVolume) -> Named | None:
+    if volume.spec.csi is not None:
+        handle = volume.spec.csi.volume_handle or ""
+        return (volume.spec.csi.driver, handle) if volume.spec.csi.driver and handle else None
+    labels = volume.metadata.labels or {}
+    zone = next((labels[key] for key in _ZONE_LABELS if key in labels), "")
+    return _disk(volume.spec, zone=zone)
+
+
+def _disk(source: object, *, zone: str) -> Named | None:
+    """An in-tree disk of a pod's volume or of a PersistentVolume, as its CSI driver would name it."""
+    gce: DiskSource | None = getattr(source, "gce_persistent_disk", None)
+    ebs: DiskSource | None = getattr(source, "aws_elastic_block_store", None)
+    azure: DiskSource | None = getattr(source, "azure_disk", None)
+    cinder: DiskSource | None = getattr(source, "cinder", None)
+    if gce is not None:
+        place = f"zones/{zone or 'UNSPECIFIED'}"
+        if "__" in zone:
+            place = f"regions/{zone.split('__')[0].rsplit('-', 1)[0]}"
+        return MIGRATED["kubernetes.io/gce-pd"], f"projects/UNSPECIFIED/{place}/disks/{gce.pd_name}"
+    if ebs is not None:
+        return MIGRATED["kubernetes.io/aws-ebs"], (ebs.volume_id or "").rsplit("/", 1)[-1]
+    if azure is not None:
+        return MIGRATED["kubernetes.io/azure-disk"], azure.disk_uri or ""
+    if cinder is not None:
+        return MIGRATED["kubernetes.io/cinder"], cinder.volume_id or ""
+    return None
+
+
+def attached_by_api(storage: Storage, names: Sequence[str]) -> list[set[Named]]:
+    """For each node, the volumes that VolumeAttachments say are attached."""
+    rows = {name: row for row, name in enumerate(names)}
+    found: list[set[Named]] = [set() for _ in names]
+    for attachment in storage.attachments:
+        spec = attachment.spec
+        row = rows.get(spec.node_name)
+        volume = storage.volumes.get(spec.source.persistent_volume_name or "")
+        if row is not None and spec.attacher and volume is not None and volume.spec.csi is not None:
+            found[row].add((spec.attacher, volume.spec.csi.volume_handle or ""))
+    return found

@@ -1,0 +1,130 @@
+"""VolumeRestrictions: disks that only one pod may use, and claims that only one pod at all may use.
+
+Upstream: plugins/volumerestrictions/volume_restrictions.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwhatif.api.core import Volume
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo, PodShape
+from kwhatif.cluster.tally import Tally, TallySpec
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.interface import Plugin
+from kwhatif.framework.status import SKIP, Rejection, Skip, Status
+
+DISK_CONFLICT = "node(s) had no available disk"
+ONE_POD_ONLY = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Restrictions:
+    """``disks``: pods by node whose disks clash; ``claims``: uses of each claim that only one pod may have."""
+
+    disks: Tally | None
+    claims: dict[str, Tally]
+    moves: Tally | None
+
+    @property
+    def in_use(self) -> int:
+        return sum(tally.total > 0 for tally in self.claims.values())
+
+
+class VolumeRestrictions(Plugin[Restrictions, None]):
+    name = "VolumeRestrictions"
+    reads = ("PersistentVolumeClaim",)
+
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Restrictions | Skip | Status:
+        volumes = pod.shape.spec.volumes
+        if not volumes:
+            return SKIP
+        exclusive = set()
+        for volume in volumes:
+            source = volume.persistent_volume_claim
+            if source is None:
+                continue
+            claim = cluster.storage.claims.get((pod.shape.namespace, source.claim_name))
+            if claim is None:
+                return Status.unresolvable(f'persistentvolumeclaim "{source.claim_name}" not found')
+            if "ReadWriteOncePod" in (claim.spec.access_modes or ()):
+                exclusive.add(claim.name)
+        disks = [volume for volume in volumes if _is_exclusive_disk(volume)]
+        state = cluster.remember(
+            (self, pod.shape.index), lambda: _restrictions(pod.shape, cluster, disks, frozenset(exclusive))
+        )
+        return state if state.disks is not None or state.in_use else SKIP
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: Restrictions) -> Iterator[Rejection]:
+        alive = np.ones(nodes.size, np.bool_)
+        if state.disks is not None:
+            clash = nodes.counts(state.disks) > 0
+            yield Rejection(clash, DISK_CONFLICT, detail=lambda place: "a pod on the node uses one of its disks")
+            alive = ~clash
+        uses = np.full(nodes.size, state.in_use, np.int64)
+        shift = nodes.shift(state.moves) if state.moves is not None else None
+        if shift is not None:
+            uses = uses + shift
+        held = sorted(name for name, tally in state.claims.items() if tally.total > 0)
+        yield Rejection(
+            alive & (uses > 0),
+            ONE_POD_ONLY,
+            detail=lambda place: f"claim {', '.join(held)} is ReadWriteOncePod and in use by another pod",
+        )
+
+
+def _restrictions(
+    shape: PodShape, cluster: Cluster, disks: Sequence[Volume], exclusive: frozenset[str]
+) -> Restrictions:
+    def clashes(other: PodShape) -> int:
+        return int(any(_clash(mine, its) for mine in disks for its in other.spec.volumes or ()))
+
+    def named(other: PodShape) -> list[str]:
+        sources = (volume.persistent_volume_claim for volume in other.spec.volumes or ())
+        return [source.claim_name for source in sources if source is not None]
+
+    def spec(claim: str) -> TallySpec:
+        key = ("claim in use", shape.namespace, claim)
+        return TallySpec(key, lambda o: int(o.namespace == shape.namespace and claim in named(o)))
+
+    # A pod that comes or goes is counted by claim names alone, whatever its namespace, as upstream does.
+    moves = TallySpec(
+        ("claims moved", exclusive), lambda other: 0, lambda other: sum(name in exclusive for name in named(other))
+    )
+    return Restrictions(
+        cluster.tally(TallySpec(("disks", shape.index), clashes)) if disks else None,
+        {claim: cluster.tally(spec(claim)) for claim in sorted(exclusive)},
+        cluster.tally(moves) if exclusive else None,
+    )
+
+
+def _is_exclusive_disk(volume: Volume) -> bool:
+    sources = (volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.rbd, volume.iscsi)
+    return any(source is not None for source in sources)
+
+
+def _clash(mine: Volume, its: Volume) -> bool:
+    """Whether two volumes are the same disk and may not both be mounted."""
+    a, b = mine.gce_persistent_disk, its.gce_persistent_disk
+    if a is not None and b is not None and a.pd_name == b.pd_name and not (a.read_only and b.read_only):
+        return True
+    a, b = mine.aws_elastic_block_store, its.aws_elastic_block_store
+    if a is not None and b is not None and a.volume_id == b.volume_id:
+        return True
+    c, d = mine.iscsi, its.iscsi
+    if c is not None and d is not None and c.iqn == d.iqn and not (c.read_only and d.read_only):
+        return True
+    e, f = mine.rbd, its.rbd
+    return (
+        e is not None
+        and f is not None
+        and bool(set(e.monitors or ()) & set(f.monitors or ()))
+        and (e.pool, e.image) == (f.pool, f.image)
+        and not (e.read_only and f.read_only)
+    )

@@ -1,0 +1,117 @@
+"""VolumeZone: volumes that carry zone or region labels hold their pods to nodes that match.
+
+Upstream: plugins/volumezone/volume_zone.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwhatif.api.others import PersistentVolume
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.columns import NodeColumns
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.storage import class_of_claim
+from kwhatif.cluster.types import BoolArray
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.interface import Plugin
+from kwhatif.framework.status import SKIP, Rejection, Skip, Status
+
+STABLE = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region": "topology.kubernetes.io/region",
+}
+"""Topology labels of volumes -> the label that may stand in for them on nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    volume: str
+    key: str
+    values: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Topologies:
+    wanted: tuple[Topology, ...]
+
+
+class VolumeZone(Plugin[Topologies, None]):
+    name = "VolumeZone"
+    reads = ("PersistentVolume", "PersistentVolumeClaim", "StorageClass")
+
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Topologies | Skip | Status:
+        storage = cluster.storage
+        wanted: list[Topology] = []
+        for volume in pod.shape.spec.volumes or ():
+            source = volume.persistent_volume_claim
+            if source is None:
+                continue
+            if not source.claim_name:
+                return Status.unresolvable("PersistentVolumeClaim had no name")
+            claim = storage.claims.get((pod.shape.namespace, source.claim_name))
+            if claim is None:
+                return Status.unresolvable(f'persistentvolumeclaim "{source.claim_name}" not found')
+            if not claim.spec.volume_name:
+                refusal = _unbound(class_of_claim(claim), cluster)
+                if refusal is not None:
+                    return refusal
+                continue
+            found = storage.volumes.get(claim.spec.volume_name)
+            if found is None:
+                return Status.unresolvable(f'persistentvolume "{claim.spec.volume_name}" not found')
+            wanted += _topologies(found)
+        return Topologies(tuple(wanted)) if wanted else SKIP
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: Topologies) -> Iterator[Rejection]:
+        columns = nodes.columns
+        anywhere = np.zeros(len(columns), np.bool_)
+        for key in STABLE:
+            anywhere |= columns.label(key).present
+        wrong = np.zeros(len(columns), np.bool_)
+        for topology in state.wanted:
+            wrong |= ~_matching(topology, columns)
+        yield Rejection(
+            nodes.of(anywhere & wrong),
+            "node(s) had no available volume zone",
+            unresolvable=True,
+            detail=lambda place: "; ".join(
+                f"volume {t.volume} is in {t.key} {' or '.join(sorted(t.values))}" for t in state.wanted
+            ),
+        )
+
+
+def _unbound(class_name: str, cluster: Cluster) -> Status | None:
+    """What an unbound claim means: nothing, if its volume is chosen with the node."""
+    if not class_name:
+        return Status.unresolvable("PersistentVolumeClaim had no pv name and storageClass name")
+    storage_class = cluster.storage.classes.get(class_name)
+    if storage_class is None:
+        return Status.unresolvable(f'storageclass.storage.k8s.io "{class_name}" not found')
+    if storage_class.volume_binding_mode is None:
+        return Status.unresolvable(f'VolumeBindingMode not set for StorageClass "{class_name}"')
+    if storage_class.volume_binding_mode == "WaitForFirstConsumer":
+        return None
+    return Status.unresolvable("PersistentVolume had no name")
+
+
+def _topologies(volume: PersistentVolume) -> Iterator[Topology]:
+    labels = volume.metadata.labels or {}
+    for key in STABLE:
+        if key in labels:
+            values = [value.strip() for value in labels[key].split("__")]
+            if all(values):
+                yield Topology(volume.name, key, frozenset(values))
+
+
+def _matching(topology: Topology, columns: NodeColumns) -> BoolArray:
+    """bool[N]: nodes whose label, or the stable one in its place, has one of the values."""
+    own, stable = columns.label(topology.key), columns.label(STABLE[topology.key])
+    by_own = own.broadcast([value in topology.values for value in own.values], False)
+    by_stable = stable.broadcast([value in topology.values for value in stable.values], False)
+    return np.where(own.present, by_own, by_stable)

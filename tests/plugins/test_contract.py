@@ -1,0 +1,443 @@
+"""What every plugin promises, checked for each one that can be found, and for one from outside the tree."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kwhatif.plugins
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import Int64Array
+from kwhatif.cluster.view import Change, NodeView
+from kwhatif.framework.evaluation import change_of
+from kwhatif.framework.interface import HOOKS, MAX_SCORE, Handle, Plugin, Scope, extension_points, overrides
+from kwhatif.framework.status import SKIP, Narrowed, Rejection, Skip, Status
+from kwhatif.plugins import IN_TREE
+from kwhatif.policy.intree import in_tree
+from kwhatif.versions import DEFAULT_MINOR
+from tests.builders import GPU, HOSTNAME, ZONE, Json, cluster_of, handle_for, node, node_term
+from tests.strategies import Scenario, scenarios
+
+AnyPlugin = Plugin[Any, Any]
+
+
+class ShortNames(Plugin[int, None]):
+    """From outside the tree: names have a limit, quiet nodes a bonus."""
+
+    name = "ShortNames"
+    filter_scope = Scope.NODE
+    score_scope = Scope.ROW
+
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> int | Skip:
+        return 1 if pod.shape.labels else SKIP
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: int) -> Iterator[Rejection]:
+        long = np.array([len(name) > state and name > "k" for name in nodes.columns.names], np.bool_)
+        yield Rejection(nodes.of(long), "node(s) had a long name", unresolvable=True)
+
+    def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
+        return MAX_SCORE // (1 + nodes.pod_count)
+
+
+def found_plugins() -> list[type[AnyPlugin]]:
+    """Every plugin class that a module of the package defines."""
+    found: dict[str, type[AnyPlugin]] = {}
+    for module in pkgutil.iter_modules(kwhatif.plugins.__path__, "kwhatif.plugins."):
+        for value in vars(importlib.import_module(module.name)).values():
+            if isinstance(value, type) and issubclass(value, Plugin) and value.__module__ == module.name:
+                found[value.__name__] = value
+    return list(found.values())
+
+
+ARGUMENTS: dict[str, list[tuple[str, Json]]] = {
+    "InterPodAffinity": [("heavy hard terms", {"hardPodAffinityWeight": 100})],
+    "NodeAffinity": [
+        (
+            "added affinity",
+            {
+                "addedAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": {
+                        "nodeSelectorTerms": [node_term("disk NotIn hdd")]
+                    },
+                    "preferredDuringSchedulingIgnoredDuringExecution": [
+                        {"weight": 7, "preference": node_term("cores Exists")}
+                    ],
+                }
+            },
+        )
+    ],
+    "NodeResourcesBalancedAllocation": [
+        ("three resources", {"resources": [{"name": name, "weight": 1} for name in ("cpu", "memory", GPU)]})
+    ],
+    "NodeResourcesFit": [
+        (
+            "most allocated",
+            {
+                "ignoredResources": [GPU],
+                "scoringStrategy": {
+                    "type": "MostAllocated",
+                    "resources": [{"name": "memory", "weight": 5}, {"name": GPU, "weight": 3}],
+                },
+            },
+        ),
+        (
+            "requested to capacity",
+            {
+                "scoringStrategy": {
+                    "type": "RequestedToCapacityRatio",
+                    "resources": [{"name": "cpu", "weight": 2}, {"name": "ephemeral-storage", "weight": 1}],
+                    "requestedToCapacityRatio": {
+                        "shape": [{"utilization": 10, "score": 10}, {"utilization": 90, "score": 1}]
+                    },
+                }
+            },
+        ),
+    ],
+    "PodTopologySpread": [
+        (
+            "default constraints",
+            {
+                "defaultingType": "List",
+                "defaultConstraints": [
+                    {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"},
+                    {"maxSkew": 2, "topologyKey": HOSTNAME, "whenUnsatisfiable": "ScheduleAnyway"},
+                ],
+            },
+        )
+    ],
+}
+
+
+def instances() -> list[Any]:
+    """Every plugin with its default arguments, and with others where arguments change much."""
+    found = [pytest.param(ShortNames(handle_for("ShortNames")), id="ShortNames from outside")]
+    for plugin in found_plugins():
+        found.append(pytest.param(plugin(handle_for(plugin.name)), id=plugin.name))
+        for what, args in ARGUMENTS.get(plugin.name, []):
+            found.append(pytest.param(plugin(handle_for(plugin.name, args)), id=f"{plugin.name} with {what}"))
+    return found
+
+
+every_plugin = pytest.mark.parametrize("plugin", instances())
+"""Given plugins outside of hypothesis: each runs all examples."""
+
+
+def having(*hooks: str) -> pytest.MarkDecorator:
+    """Only the plugins that implement one of these hooks."""
+    some = [p for p in instances() if any(overrides(type(p.values[0]), hook) for hook in hooks)]
+    return pytest.mark.parametrize("plugin", some)
+
+
+# --- asking
+
+
+def begin(plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> Any:
+    """PreFilter's state for Filter, or SKIP when Filter would not run."""
+    if not overrides(type(plugin), "pre_filter"):
+        return None
+    outcome = plugin.pre_filter(pod, cluster)
+    if isinstance(outcome, Status):
+        return SKIP
+    return outcome.state if isinstance(outcome, Narrowed) else outcome
+
+
+def verdict(plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> list[tuple[Any, ...]]:
+    """What Filter says of each node of a view: reasons with their codes, in order."""
+    found: list[list[tuple[str, bool]]] = [[] for _ in range(view.size)]
+    for rejection in plugin.filter(pod, view, state):
+        hopeless = np.broadcast_to(rejection.unresolvable, view.size)
+        for place in np.flatnonzero(rejection.where):
+            found[place].append((rejection.reason, bool(hopeless[place])))
+    return [tuple(reasons) for reasons in found]
+
+
+def filtered(
+    plugin: AnyPlugin,
+    pod: PodInfo,
+    cluster: Cluster,
+    rows: list[int] | None = None,
+    change: Change | None = None,
+) -> list[tuple[Any, ...]]:
+    state = begin(plugin, pod, cluster)
+    where = None if rows is None else np.array(rows, np.intp)
+    view = NodeView(cluster, where, change)
+    return [()] * view.size if state is SKIP else verdict(plugin, pod, view, state)
+
+
+def scored(
+    plugin: AnyPlugin, pod: PodInfo, cluster: Cluster, rows: list[int] | None = None
+) -> tuple[Int64Array, Int64Array] | None:
+    """Raw and normalised scores; None when PreScore skips."""
+    view = NodeView(cluster, None if rows is None else np.array(rows, np.intp))
+    state = plugin.pre_score(pod, view) if overrides(type(plugin), "pre_score") else None
+    if isinstance(state, Skip):
+        return None
+    raw = plugin.score(pod, view, state)
+    if not overrides(type(plugin), "normalize"):
+        return raw, raw
+    return raw, plugin.normalize(pod, view, state, raw.copy())
+
+
+def arrays_of(thing: object, seen: set[int]) -> Iterator[np.ndarray]:
+    """All arrays that can be reached from a cluster."""
+    if id(thing) in seen:
+        return
+    seen.add(id(thing))
+    if isinstance(thing, np.ndarray):
+        yield thing
+    elif isinstance(thing, dict):
+        for value in thing.values():
+            yield from arrays_of(value, seen)
+    elif isinstance(thing, list | tuple):
+        for value in thing:
+            yield from arrays_of(value, seen)
+    elif type(thing).__module__.startswith("kwhatif") and not isinstance(thing, msgspec.Struct):
+        names = getattr(thing, "__slots__", None) or [f.name for f in fields(thing)] if is_dataclass(thing) else []
+        for value in (*vars(thing).values(),) if hasattr(thing, "__dict__") else ():
+            yield from arrays_of(value, seen)
+        for name in names:
+            yield from arrays_of(getattr(thing, name, None), seen)
+
+
+@contextmanager
+def read_only(cluster: Cluster) -> Iterator[None]:
+    """Nobody may write to the cluster's arrays, nor have written to them by other ways when this ends."""
+    arrays = [array for array in arrays_of(cluster, set()) if array.flags.writeable]
+    before = [array.copy() for array in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    try:
+        yield
+    finally:
+        for array in arrays:
+            array.flags.writeable = True
+    for array, copy in zip(arrays, before, strict=True):
+        assert np.array_equal(array, copy)
+
+
+# --- who is there
+
+
+def test_the_package_holds_the_plugins_of_the_registry_and_no_others() -> None:
+    assert {plugin.name: plugin for plugin in found_plugins()} == dict(IN_TREE)
+
+
+@pytest.mark.parametrize("plugin", [pytest.param(plugin, id=plugin.name) for plugin in found_plugins()])
+def test_a_plugin_is_named_as_its_class_and_has_the_extension_points_of_upstream(
+    plugin: type[AnyPlugin],
+) -> None:
+    assert plugin.name == plugin.__name__
+    upstream = in_tree(DEFAULT_MINOR).points[plugin.name]
+    assert extension_points(plugin) == {point for point in upstream if point in HOOKS}
+
+
+@every_plugin
+def test_a_plugin_keeps_its_handle_and_adds_up_requests_a_fixed_number_of_times(plugin: AnyPlugin) -> None:
+    assert isinstance(plugin.handle, Handle)
+    in_filter, in_score = plugin.request_sums
+    assert in_filter >= 0
+    assert in_score >= 0
+
+
+# --- filters
+
+few = settings(max_examples=15)
+
+
+@having("filter")
+@few
+@given(scenario=scenarios())
+def test_masks_are_booleans_one_for_each_node(plugin: AnyPlugin, scenario: Scenario) -> None:
+    cluster = scenario.cluster()
+    pod = cluster.shapes.info(scenario.pending[0])
+    state = begin(plugin, pod, cluster)
+    for rows in (None, np.array([len(cluster) - 1], np.intp), np.zeros(0, np.intp)):
+        view = NodeView(cluster, rows)
+        for rejection in () if state is SKIP else plugin.filter(pod, view, state):
+            assert rejection.where.dtype == np.bool_
+            assert rejection.where.shape == (view.size,)
+            assert np.shape(rejection.unresolvable) in ((), (view.size,))
+            assert rejection.reason
+            for place in np.flatnonzero(rejection.where):
+                assert rejection.detail is None or rejection.detail(int(place))
+
+
+@having("filter")
+@few
+@given(scenario=scenarios(), data=st.data())
+def test_scopes_node_and_row_say_the_same_of_a_node_whichever_others_are_asked_about(
+    plugin: AnyPlugin, scenario: Scenario, data: st.DataObject
+) -> None:
+    cluster = scenario.cluster()
+    rows = data.draw(st.lists(st.sampled_from(range(len(cluster))), unique=True))
+    pod = cluster.shapes.info(scenario.pending[0])
+    everywhere = filtered(plugin, pod, cluster)
+    assert filtered(plugin, pod, cluster, rows) == [everywhere[row] for row in rows]
+
+
+@having("filter")
+@few
+@given(scenario=scenarios())
+def test_a_change_of_nothing_changes_no_answer(plugin: AnyPlugin, scenario: Scenario) -> None:
+    cluster = scenario.cluster()
+    pod = cluster.shapes.info(scenario.pending[0])
+    rows = list(range(len(cluster)))
+    nobody = change_of(cluster, np.array(rows, np.intp), [[] for _ in rows], 1)
+    still = Change(cluster.shapes, np.zeros((len(rows), 2), np.intp), np.zeros((len(rows), 2), np.int64))
+    for change in (nobody, still):
+        assert filtered(plugin, pod, cluster, rows, change) == filtered(plugin, pod, cluster)
+
+
+@having("filter")
+@few
+@given(scenario=scenarios(), data=st.data())
+def test_pods_imagined_away_are_as_good_as_gone(
+    plugin: AnyPlugin, scenario: Scenario, data: st.DataObject
+) -> None:
+    """Row by row: each row imagines its own pods away and all others in place."""
+    if plugin.filter_scope is Scope.NODE:
+        return
+    cluster = scenario.cluster()
+    pod = cluster.shapes.info(scenario.pending[0])
+    rows = data.draw(st.lists(st.sampled_from(range(len(cluster))), min_size=1, unique=True))
+    gone = [
+        data.draw(st.lists(st.sampled_from(cluster.pods_on[row]), unique_by=lambda info: info.uid))
+        if cluster.pods_on[row]
+        else []
+        for row in rows
+    ]
+    change = change_of(cluster, np.array(rows, np.intp), gone, -1)
+    imagined = filtered(plugin, pod, cluster, rows, change)
+    for place, row in enumerate(rows):
+        twin = cluster.fork()
+        for info in gone[place]:
+            twin.forget(info.uid)
+        assert imagined[place] == filtered(plugin, pod, twin, [row])[0]
+
+
+@having("filter")
+@few
+@given(scenario=scenarios(), data=st.data())
+def test_pods_imagined_to_come_are_as_good_as_there(
+    plugin: AnyPlugin, scenario: Scenario, data: st.DataObject
+) -> None:
+    """As for nominated pods, unless PreFilter found nothing to say before they came."""
+    if plugin.filter_scope is Scope.NODE:
+        return
+    cluster = scenario.cluster()
+    pod, *others = [cluster.shapes.info(pending) for pending in scenario.pending]
+    row = data.draw(st.sampled_from(range(len(cluster))))
+    change = change_of(cluster, np.array([row], np.intp), [others], 1)
+    imagined = filtered(plugin, pod, cluster, [row], change)
+    twin = cluster.fork()
+    for info in others:
+        twin.assume(info, row)
+    if begin(plugin, pod, cluster) is SKIP:
+        assert imagined == [()]
+    else:
+        assert imagined == filtered(plugin, pod, twin, [row])
+
+
+# --- scores
+
+
+@having("score")
+@few
+@given(scenario=scenarios())
+def test_scores_are_integers_one_for_each_node_and_normalised_ones_in_range(
+    plugin: AnyPlugin, scenario: Scenario
+) -> None:
+    cluster = scenario.cluster()
+    for pending in scenario.pending:
+        found = scored(plugin, cluster.shapes.info(pending), cluster)
+        if found is None:
+            continue
+        for scores in found:
+            assert scores.dtype == np.int64
+            assert scores.shape == (len(cluster),)
+        assert found[1].min() >= 0
+        assert found[1].max() <= MAX_SCORE
+
+
+@having("score")
+@few
+@given(scenario=scenarios(), data=st.data())
+def test_scopes_node_and_row_score_a_node_alike_whichever_others_are_scored(
+    plugin: AnyPlugin, scenario: Scenario, data: st.DataObject
+) -> None:
+    cluster = scenario.cluster()
+    rows = data.draw(st.lists(st.sampled_from(range(len(cluster))), min_size=1, unique=True))
+    pod = cluster.shapes.info(scenario.pending[0])
+    everywhere, some = scored(plugin, pod, cluster), scored(plugin, pod, cluster, rows)
+    if plugin.score_scope is Scope.CLUSTER:
+        assert some is None or some[0].shape == (len(rows),)
+        return
+    assert (everywhere is None) == (some is None)
+    if everywhere is not None and some is not None:
+        assert some[0].tolist() == everywhere[0][rows].tolist()
+
+
+# --- both
+
+
+@every_plugin
+@few
+@given(scenario=scenarios())
+def test_a_plugin_writes_to_nothing_it_is_shown(plugin: AnyPlugin, scenario: Scenario) -> None:
+    cluster = scenario.cluster()
+    filters, scores = overrides(type(plugin), "filter"), overrides(type(plugin), "score")
+    for pending in scenario.pending:
+        pod = cluster.shapes.info(pending)
+        before = filtered(plugin, pod, cluster) if filters else None
+        first = scored(plugin, pod, cluster) if scores else None
+        with read_only(cluster):
+            assert (filtered(plugin, pod, cluster) if filters else None) == before
+            again = scored(plugin, pod, cluster) if scores else None
+        assert np.array_equal(first, again) if first is not None else again is None
+
+
+@every_plugin
+@few
+@given(scenario=scenarios(), data=st.data())
+def test_the_order_of_the_nodes_does_not_matter(
+    plugin: AnyPlugin, scenario: Scenario, data: st.DataObject
+) -> None:
+    nodes = data.draw(st.permutations(scenario.nodes))
+    answers = []
+    for cluster in (scenario.cluster(), cluster_of(nodes, scenario.running, scenario.objects)):
+        pod = cluster.shapes.info(scenario.pending[0])
+        names = cluster.columns.names
+        answer: dict[str, Any] = {}
+        if overrides(type(plugin), "filter"):
+            answer = dict(zip(names, filtered(plugin, pod, cluster), strict=True))
+        if overrides(type(plugin), "score"):
+            found = scored(plugin, pod, cluster)
+            for name, *scores in zip(names, *found, strict=True) if found is not None else ():
+                answer[f"score of {name}"] = scores
+        answers.append(answer)
+    assert answers[0] == answers[1]
+
+
+@every_plugin
+def test_a_cluster_without_nodes_has_no_answers_and_no_accidents(plugin: AnyPlugin) -> None:
+    cluster = cluster_of([])
+    example = scenarios().example if False else None
+    assert example is None
+    for pending in EXTREMES:
+        pod = cluster.shapes.info(pending)
+        if overrides(type(plugin), "filter"):
+            assert filtered(plugin, pod, cluster) == []
+        if overrides(type(plugin), "score"):
+            found = scored(plugin, pod, cluster)
+            assert found is None or all(scores.shape == (0,) for scores in found)

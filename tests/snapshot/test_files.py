@@ -1,0 +1,194 @@
+"""Reading bytes: which files are taken, how they are unpacked, and where reading stops."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwhatif.errors import InputError
+from kwhatif.snapshot import files
+from kwhatif.snapshot.files import Text, read_paths
+
+
+def read(*paths: Path | str, max_bytes: int = files.MAX_BYTES) -> list[Text]:
+    return list(read_paths([str(path) for path in paths], max_bytes=max_bytes))
+
+
+def fill(directory: Path, *names: str) -> None:
+    for name in names:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_bytes(name.encode())
+
+
+def test_a_directory_gives_its_manifests_by_name_and_nothing_else(tmp_path: Path) -> None:
+    fill(
+        tmp_path,
+        "b.yml",
+        "a.json",
+        "c.yaml",
+        ".d.yaml",
+        "B.yaml",
+        "readme.md",
+        "e.yaml.bak",
+        "f.gz",
+        "json",
+        "in/g.yaml",
+    )
+    (tmp_path / "h.yaml").mkdir()
+    names = [os.path.relpath(text.name, tmp_path) for text in read(tmp_path)]
+    assert names == [".d.yaml", "B.yaml", "a.json", "b.yml", "c.yaml"]
+
+
+def test_a_directory_gives_packed_manifests_too(tmp_path: Path) -> None:
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(b"a"))
+    (tmp_path / "b.yaml.zst").write_bytes(zstandard.compress(b"b"))
+    fill(tmp_path, "c.txt.gz")
+    assert [text.data for text in read(tmp_path)] == [b"a", b"b"]
+
+
+def test_a_file_named_by_itself_may_be_called_anything(tmp_path: Path) -> None:
+    fill(tmp_path, "cluster")
+    assert read(tmp_path / "cluster") == [Text(str(tmp_path / "cluster"), b"cluster")]
+
+
+def test_paths_are_read_in_the_order_given_and_as_often_as_given(tmp_path: Path) -> None:
+    fill(tmp_path, "b", "a")
+    assert [text.data for text in read(tmp_path / "b", tmp_path / "a", tmp_path / "b")] == [b"b", b"a", b"b"]
+
+
+def test_whether_a_file_is_packed_is_told_by_its_first_bytes_not_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(gzip.compress(b"packed"))
+    (tmp_path / "b.json.gz").write_bytes(b"plain")
+    assert [text.data for text in read(tmp_path)] == [b"packed", b"plain"]
+
+
+def test_a_byte_order_mark_is_taken_off(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes("\ufeff{}".encode())
+    assert [text.data for text in read(tmp_path)] == [b"{}"]
+
+
+def test_files_packed_in_several_parts_are_read_to_the_end(tmp_path: Path) -> None:
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(b"one ") + gzip.compress(b"two"))
+    (tmp_path / "b.json.zst").write_bytes(zstandard.compress(b"one ") + zstandard.compress(b"two"))
+    assert [text.data for text in read(tmp_path)] == [b"one two", b"one two"]
+
+
+@given(st.text(max_size=3000), st.sampled_from([gzip.compress, zstandard.compress, bytes]))
+def test_every_text_comes_back_as_it_was_packed(tmp_path_factory: Any, text: str, pack: Any) -> None:
+    path = tmp_path_factory.getbasetemp() / "text.yaml"
+    path.write_bytes(pack(b"\n" + text.encode()))
+    assert [found.data for found in read(path)] == [b"\n" + text.encode()]
+
+
+@given(st.binary(max_size=200), st.sampled_from([b"", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"]))
+def test_any_bytes_are_a_text_or_an_input_error(tmp_path_factory: Any, data: bytes, magic: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "bytes.yaml"
+    path.write_bytes(magic + data)
+    try:
+        texts = read(path)
+    except InputError as error:
+        assert error.source == str(path)  # noqa: PT017 - either outcome is fine
+        return
+    assert [text.data.decode() for text in texts] == [(magic + data).decode("utf-8-sig")]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_no_cut_of_a_packed_file_passes_for_the_whole(tmp_path: Path, pack: Any) -> None:
+    packed = pack(b"a manifest of some length " * 20)
+    for length in range(4, len(packed)):
+        (tmp_path / "cut.yaml").write_bytes(packed[:length])
+        with pytest.raises(InputError, match="too early"):
+            read(tmp_path)
+
+
+# --- standard input
+
+
+def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fill(tmp_path, "a")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(b"from a pipe"))))
+    assert read(tmp_path / "a", "-") == [
+        Text(str(tmp_path / "a"), b"a"),
+        Text("standard input", b"from a pipe"),
+    ]
+
+
+def test_standard_input_can_be_read_only_once() -> None:
+    with pytest.raises(InputError, match=r"^standard input: can be read only once$"):
+        read("-", "-")
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"kind: Pod")
+    os.close(writer)
+    try:
+        assert [text.data for text in read(f"/dev/fd/{reader}")] == [b"kind: Pod"]
+    finally:
+        os.close(reader)
+
+
+# --- limits and failures
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+def test_a_file_at_the_limit_is_read_and_one_beyond_is_not(tmp_path: Path, pack: Any) -> None:
+    (tmp_path / "a.yaml").write_bytes(pack(bytes(range(32, 127)) * 10))
+    assert len(read(tmp_path, max_bytes=950)[0].data) == 950
+    with pytest.raises(InputError, match="larger than the limit of 949 bytes"):
+        read(tmp_path, max_bytes=949)
+
+
+def test_a_stream_without_end_stops_at_the_limit() -> None:
+    with pytest.raises(InputError, match="larger than the limit of 1,000,000 bytes"):
+        read("/dev/zero", max_bytes=1_000_000)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_a_small_file_that_unpacks_to_a_huge_one_is_refused_on_the_way(
+    tmp_path: Path, pack: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_RATIO_COUNTS_FROM", 1024**2)
+    monkeypatch.setattr(files, "MAX_RATIO", 100)
+    (tmp_path / "a.yaml").write_bytes(pack(bytes(8 * 1024**2)))
+    with pytest.raises(InputError, match="unpacks to more than 100 times its size"):
+        read(tmp_path)
+
+
+def test_missing_permission_and_other_trouble_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path, "a.yaml")
+
+    def refuse(error: OSError) -> Any:
+        def opened(*_: Any) -> Any:
+            raise error
+
+        return opened
+
+    for error, problem in (
+        (PermissionError(13, "Permission denied"), "no permission to read it"),
+        (OSError(5, "Input/output error"), "cannot be read: Input/output error"),
+    ):
+        monkeypatch.setattr(files, "open", refuse(error), raising=False)
+        with pytest.raises(InputError, match=problem):
+            read(tmp_path / "a.yaml")
+        monkeypatch.setattr(os, "listdir", refuse(error))
+        with pytest.raises(InputError, match=problem):
+            read(tmp_path)
+
+
+def test_a_name_that_cannot_be_printed_is_escaped(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read(f"{tmp_path}/two\nlines")
+    assert len(str(caught.value).splitlines()) == 1
+    assert "two\\nlines" in str(caught.value)

@@ -1,0 +1,235 @@
+"""Loading clusters: own snapshots, what kubectl prints, manifests, and all of them together."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from kwhatif.api.core import Namespace, Node, Pod
+from kwhatif.api.others import PodDisruptionBudget, ReplicaSet
+from kwhatif.api.quantity import Quantity
+from kwhatif.errors import InputError
+from kwhatif.snapshot.load import decode_objects, load_snapshot
+from kwhatif.snapshot.model import Snapshot
+
+POD_E = "apiVersion: v1\nkind: Pod\nmetadata: {name: e}\n"
+
+
+def obj(kind: str, name: str, namespace: str | None = None, api: str = "v1", **fields: Any) -> dict[str, Any]:
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, **fields}
+
+
+def load(directory: Path, **contents: Any) -> Snapshot:
+    """Load files given as ``name_ext=content``; content that is no text is written as JSON."""
+    for key, content in contents.items():
+        text = content if isinstance(content, str) else json.dumps(content)
+        (directory / key.replace("_", ".")).write_text(text)
+    return load_snapshot([str(directory)])
+
+
+def names(snapshot: Snapshot) -> dict[str, list[str]]:
+    return {
+        kind: [f"{o.namespace}/{o.name}" for o in snapshot.objects if type(o).__name__ == kind]
+        for kind in snapshot.objects.kinds()
+    }
+
+
+def test_a_list_as_kubectl_prints_it_gives_its_objects_by_kind_in_order(tmp_path: Path) -> None:
+    items = [obj("Pod", "b", "x"), obj("Node", "n2"), obj("Pod", "a", "x"), obj("Node", "n1")]
+    snapshot = load(tmp_path, all_json={"apiVersion": "v1", "kind": "List", "items": items, "metadata": {}})
+    assert names(snapshot) == {"Node": ["/n2", "/n1"], "Pod": ["x/b", "x/a"]}
+    assert snapshot.source == str(tmp_path)
+    assert (snapshot.taken_at, snapshot.kubernetes_version, snapshot.unreadable) == (None, None, {})
+
+
+@pytest.mark.parametrize("suffix", ["json", "yaml"])
+def test_items_of_a_typed_list_need_no_kind_of_their_own(tmp_path: Path, suffix: str) -> None:
+    lists = [
+        {"apiVersion": "v1", "kind": "PodList", "items": [{"metadata": {"name": "p"}}, obj("Node", "n")]},
+        {"apiVersion": "apps/v1", "kind": "ReplicaSetList", "items": [{"metadata": {"name": "r"}}]},
+        {"apiVersion": "v1", "kind": "NodeList", "items": None},
+        {"apiVersion": "v1", "kind": "ServiceList"},
+    ]
+    text = ("\n" if suffix == "json" else "\n---\n").join(map(json.dumps, lists))
+    (tmp_path / f"lists.{suffix}").write_text(text)
+    snapshot = load_snapshot([str(tmp_path / f"lists.{suffix}")])
+    assert names(snapshot) == {"Node": ["/n"], "Pod": ["default/p"], "ReplicaSet": ["default/r"]}
+    (pod,) = snapshot.objects.of(Pod)
+    (replica_set,) = snapshot.objects.of(ReplicaSet)
+    assert (pod.api_version, pod.kind) == ("v1", "Pod")
+    assert (replica_set.api_version, replica_set.kind) == ("apps/v1", "ReplicaSet")
+
+
+def test_lists_may_hold_lists(tmp_path: Path) -> None:
+    inner = {"apiVersion": "v1", "kind": "PodList", "items": [{"metadata": {"name": "p"}}]}
+    outer = {"apiVersion": "v1", "kind": "List", "items": [inner, {"apiVersion": "v1", "kind": "List"}]}
+    assert names(load(tmp_path, all_json=outer)) == {"Pod": ["default/p"]}
+
+
+def test_json_and_yaml_documents_follow_each_other_in_one_file(tmp_path: Path) -> None:
+    pods = [json.dumps(obj("Pod", name), indent=1) for name in "abcd"]
+    snapshot = load(
+        tmp_path,
+        stream_json=f"\n {pods[0]}{pods[1]}\n",
+        mixed_yaml=f"{pods[2]}\n---\n# none\n---\n{pods[3]}\n---\n{POD_E}",
+        flow_yml="{apiVersion: v1, kind: Pod, metadata: {name: f}}",
+    )
+    assert sorted(names(snapshot)["Pod"]) == [f"default/{name}" for name in "abcdef"]
+
+
+def test_a_group_is_told_by_apiversion_whatever_the_version(tmp_path: Path) -> None:
+    snapshot = load(
+        tmp_path,
+        a_json=obj("PodDisruptionBudget", "old", api="policy/v1beta1"),
+        b_json=obj("PodDisruptionBudget", "new", api="policy/v1"),
+        c_json=obj("PodDisruptionBudget", "other", api="example.com/v1"),
+        d_json=obj("Pod", "pod", api="example.com/v1"),
+    )
+    assert [budget.name for budget in snapshot.objects.of(PodDisruptionBudget)] == ["old", "new"]
+    assert snapshot.ignored == {"PodDisruptionBudget": 1, "Pod": 1}
+
+
+def test_kinds_that_scheduling_does_not_read_are_counted(tmp_path: Path) -> None:
+    items = [obj("ConfigMap", "a"), obj("Pod", "p"), obj("ConfigMap", "a"), obj("Event", "e")]
+    snapshot = load(tmp_path, all_json={"apiVersion": "v1", "kind": "List", "items": items})
+    assert snapshot.ignored == {"ConfigMap": 2, "Event": 1}
+    assert len(snapshot.objects) == 1
+
+
+def test_namespaced_objects_without_namespace_get_the_one_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(obj("Pod", "a")) + json.dumps(obj("Pod", "b", "own")))
+    (tmp_path / "n.json").write_text(json.dumps(obj("Node", "n")) + json.dumps(obj("Namespace", "s")))
+    snapshot = load_snapshot([str(tmp_path)], namespace="team")
+    assert names(snapshot) == {"Namespace": ["/s"], "Node": ["/n"], "Pod": ["team/a", "own/b"]}
+
+
+def test_objects_of_one_name_differ_by_kind_or_namespace(tmp_path: Path) -> None:
+    same = [
+        obj("Pod", "x"),
+        obj("Pod", "x", "other"),
+        obj("Service", "x"),
+        obj("Node", "x"),
+        obj("Namespace", "x"),
+    ]
+    assert len(load(tmp_path, all_json={"apiVersion": "v1", "kind": "List", "items": same}).objects) == 5
+
+
+def test_the_error_of_a_duplicate_names_both_places(tmp_path: Path) -> None:
+    own = {
+        "apiVersion": "kwhatif.dev/v1",
+        "kind": "ClusterSnapshot",
+        "objects": {"Node": [obj("Node", "one")]},
+    }
+    node = "- {apiVersion: v1, kind: Node, metadata: {name: one}}"
+    with pytest.raises(InputError) as caught:
+        load(tmp_path, a_yaml=f"# mine\n---\napiVersion: v1\nkind: List\nitems:\n{node}\n", b_json=own)
+    assert str(caught.value).replace(f"{tmp_path}/", "") == (
+        'b.json: $.objects.Node[0]: Node "one" appears twice: '
+        "it is also in a.yaml document 1 (line 3) $.items[0]"
+    )
+
+
+def test_own_snapshots_and_manifests_are_merged(tmp_path: Path) -> None:
+    own = {"apiVersion": "kwhatif.dev/v1", "kind": "ClusterSnapshot"}
+    first = {
+        **own,
+        "metadata": {
+            "source": "prod",
+            "takenAt": "2026-03-01T11:29:02.123456789Z",
+            "kubernetesVersion": "v1.36.0",
+            "unreadable": {"Secret": "forbidden"},
+        },
+        "objects": {"Node": [obj("Node", "n")], "Gadget": [{}, {}], "Pod": None},
+    }
+    second = {
+        **own,
+        "metadata": {"source": "test", "kubernetesVersion": "v1.29.1", "unreadable": {"Event": "gone"}},
+        "objects": {"Pod": [{"metadata": {"name": "p"}}], "Gadget": [{}]},
+    }
+    snapshot = load(
+        tmp_path, a_json=first, b_yaml=json.dumps(second), c_json=obj("Deployment", "d", api="apps/v1")
+    )
+    assert names(snapshot) == {"Node": ["/n"], "Pod": ["default/p"]}
+    assert (snapshot.source, snapshot.kubernetes_version) == ("prod, test", "v1.36.0")
+    assert snapshot.taken_at == "2026-03-01T11:29:02.123456789Z"
+    assert snapshot.unreadable == {"Secret": "forbidden", "Event": "gone"}
+    assert snapshot.ignored == {"Gadget": 3, "Deployment": 1}
+
+
+def test_no_paths_give_an_empty_snapshot_and_an_empty_list_is_a_cluster(tmp_path: Path) -> None:
+    assert len(load_snapshot([]).objects) == 0
+    assert len(load(tmp_path, all_json={"apiVersion": "v1", "kind": "List", "items": []}).objects) == 0
+
+
+def test_an_empty_file_beside_others_is_passed_over(tmp_path: Path) -> None:
+    assert names(load(tmp_path, a_yaml="# nothing yet", b_json=obj("Pod", "p"))) == {"Pod": ["default/p"]}
+
+
+def test_null_fields_do_not_keep_an_object_from_loading(tmp_path: Path) -> None:
+    fields = {"spec": {"containers": [{"name": "c", "resources": None, "ports": None}], "volumes": None}}
+    (pod,) = load(tmp_path, a_json=obj("Pod", "p", status=None, **fields)).objects.of(Pod)
+    assert pod.spec.containers is not None
+    assert pod.spec.containers[0].resources is None
+
+
+def test_quantities_in_yaml_may_be_numbers(tmp_path: Path) -> None:
+    amounts = "{cpu: 1.5, pods: 110, memory: 1e9}"
+    text = f"apiVersion: v1\nkind: Node\nmetadata: {{name: one}}\nstatus: {{allocatable: {amounts}}}\n"
+    (node,) = load(tmp_path, a_yaml=text).objects.of(Node)
+    assert node.status.allocatable == {
+        "cpu": Quantity.parse("1500m"),
+        "pods": Quantity.parse("110"),
+        "memory": Quantity.parse("1G"),
+    }
+
+
+def test_loading_leaves_garbage_collection_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{")
+    for enabled in (True, False):
+        (gc.enable if enabled else gc.disable)()
+        try:
+            with pytest.raises(InputError):
+                load_snapshot([str(tmp_path)])
+            assert gc.isenabled() is enabled
+        finally:
+            gc.enable()
+
+
+# --- objects in memory
+
+
+def test_recorded_objects_decode_from_raw_json_and_from_dicts_alike() -> None:
+    values = [obj("Node", "n"), obj("Pod", "p"), obj("Deployment", "d", api="apps/v1"), obj("Namespace", "s")]
+    raws = [msgspec.Raw(json.dumps(value).encode()) for value in values]
+    for objects in (decode_objects(values), decode_objects(raws)):
+        assert objects.kinds() == ["Namespace", "Node", "Pod"]
+        assert [o.name for kind in (Node, Pod, Namespace) for o in objects.of(kind)] == ["n", "p", "s"]  # type: ignore[type-abstract]
+        assert objects.of(Pod)[0].namespace == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"kind": "Pod"}, '$[1].apiVersion: expected a string such as "v1", found none'),
+        ("x", '$[1]: expected an object, found "x"'),
+        (obj("Pod", "p", spec={"priority": "x"}), '$[1].spec.priority: expected an integer, found "x"'),
+        (obj("Pod", ""), "$[1].metadata.name: expected a name, found none"),
+    ],
+)
+def test_a_recorded_object_that_is_broken_is_named_by_its_index(value: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        decode_objects([obj("Node", "n"), value])
+    assert str(caught.value) == message
+
+
+def test_a_packed_list_loads_like_a_plain_one(tmp_path: Path) -> None:
+    text = json.dumps({"apiVersion": "v1", "kind": "PodList", "items": [obj("Pod", "p")]})
+    (tmp_path / "pods.json.gz").write_bytes(gzip.compress(text.encode()))
+    assert names(load_snapshot([str(tmp_path / "pods.json.gz")])) == {"Pod": ["default/p"]}
