@@ -63,7 +63,8 @@ check: $(INSTALLED_DEV) ## everything CI runs: lint, format, types, tests
 	$(BIN)/python -m pytest $(ARGS)
 
 # Families of recordings that hold nothing which is not modelled yet.
-FAMILIES := resources nodeaffinity ports topologyspread podaffinity images preemption profiles sampling mixed
+FAMILIES := resources nodeaffinity ports topologyspread podaffinity images preemption profiles \
+	sampling volumes mixed
 RECORDINGS = $(FAMILIES:%=$(CONFORMANCE)/1.36-%.jsonl.gz)
 
 .PHONY: conformance

@@ -99,9 +99,7 @@ def measure(path: Path, *, all_nodes: bool, repeat: int, profile: bool) -> dict[
     scenario = msgspec.json.decode(path.read_bytes(), type=Scenario)
     objects = decode_objects(scenario.objects)
     pods = [decode_json(raw, Pod) for raw in scenario.pods]
-    setup = Setup(
-        load_configuration(scenario.config, source=scenario.name), features_of(), all_nodes=all_nodes
-    )
+    setup = Setup(load_configuration(scenario.config, source=scenario.name), features_of(), all_nodes=all_nodes)
     run = Run(objects, setup)
     load_seconds = time.perf_counter() - started
     nodes, bound = len(run.cluster), sum(1 for _ in run.cluster.pods())
@@ -147,9 +145,7 @@ def main() -> int:
     parser.add_argument("--profile", action="store_true", help="print where the time goes to standard error")
     asked = parser.parse_args()
     if len(asked.scenarios) == 1:
-        figures = measure(
-            asked.scenarios[0], all_nodes=asked.all_nodes, repeat=asked.repeat, profile=asked.profile
-        )
+        figures = measure(asked.scenarios[0], all_nodes=asked.all_nodes, repeat=asked.repeat, profile=asked.profile)
         print(json.dumps(figures), flush=True)
         return 0
     options = ["--repeat", str(asked.repeat)]

@@ -157,9 +157,7 @@ def _as_kubectl(obj: Spec) -> Spec:
         },
         "status": {
             **obj["status"],
-            "conditions": [
-                {**moment, "type": t} for t in ("Initialized", "Ready", "ContainersReady", "PodScheduled")
-            ],
+            "conditions": [{**moment, "type": t} for t in ("Initialized", "Ready", "ContainersReady", "PodScheduled")],
             "containerStatuses": [
                 {
                     "containerID": f"containerd://{name}",

@@ -43,9 +43,7 @@ def node(index: int) -> Spec:
     }
 
 
-def pod(
-    name: str, app: str, *, cpu: str = "100m", priority: int = 0, on: str = "", extra: Spec | None = None
-) -> Spec:
+def pod(name: str, app: str, *, cpu: str = "100m", priority: int = 0, on: str = "", extra: Spec | None = None) -> Spec:
     """A pod, running if it is ``on`` a node; ``extra`` goes into its spec."""
     requests = {"cpu": cpu, "memory": "500Mi"}
     spec: Spec = {

@@ -26,6 +26,7 @@ class Features:
     node_declared_features: bool
     node_inclusion_policy_in_pod_topology_spread: bool
     pod_level_resources: bool
+    scheduler_pop_from_backoff_q: bool
     storage_capacity_scoring: bool
     taint_toleration_comparison_operators: bool
     volume_attributes_class: bool
@@ -40,6 +41,7 @@ _DEFAULTS: dict[str, tuple[tuple[str, bool], ...]] = {
     "node_declared_features": (("1.35", False), ("1.36", True)),
     "node_inclusion_policy_in_pod_topology_spread": (("1.25", False), ("1.26", True)),
     "pod_level_resources": (("1.32", False), ("1.34", True)),
+    "scheduler_pop_from_backoff_q": (("1.33", True),),
     "storage_capacity_scoring": (("1.33", False),),
     "taint_toleration_comparison_operators": (("1.35", False),),
     "volume_attributes_class": (("1.29", False), ("1.34", True)),

@@ -66,16 +66,12 @@ def details(plugin: AnyPlugin, pod: Pod, cluster: Cluster, node: str) -> list[st
     return [r.detail(row) for r in found if r.where[row] and r.detail is not None]
 
 
-def raw_scores(
-    plugin: AnyPlugin, pod: Pod, cluster: Cluster, among: list[str] | None = None
-) -> dict[str, int] | Skip:
+def raw_scores(plugin: AnyPlugin, pod: Pod, cluster: Cluster, among: list[str] | None = None) -> dict[str, int] | Skip:
     """Node -> score before it is normalised, or SKIP."""
     return _scores(plugin, pod, cluster, among, normalized=False)
 
 
-def scores(
-    plugin: AnyPlugin, pod: Pod, cluster: Cluster, among: list[str] | None = None
-) -> dict[str, int] | Skip:
+def scores(plugin: AnyPlugin, pod: Pod, cluster: Cluster, among: list[str] | None = None) -> dict[str, int] | Skip:
     """Node -> score from 0 to 100, or SKIP. ``among`` names the feasible nodes; all of them unless told."""
     return _scores(plugin, pod, cluster, among, normalized=True)
 

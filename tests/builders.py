@@ -115,7 +115,12 @@ def host_port(text: str) -> Json:
     """``[ip:]port[/protocol]`` as a container port."""
     address, _, protocol = text.partition("/")
     ip, _, port = address.rpartition(":")
-    return {"containerPort": int(port), "hostPort": int(port), "hostIP": ip or None, "protocol": protocol or None}
+    return {
+        "containerPort": int(port),
+        "hostPort": int(port),
+        "hostIP": ip or None,
+        "protocol": protocol or None,
+    }
 
 
 def tolerate(text: str) -> Json:
@@ -307,9 +312,7 @@ def namespace(name: str, **labels: str) -> Namespace:
 
 
 def service(name: str, selector: Mapping[str, str] | None, namespace: str = "default") -> Service:
-    return convert(
-        {"metadata": {"name": name, "namespace": namespace}, "spec": {"selector": selector}}, Service
-    )
+    return convert({"metadata": {"name": name, "namespace": namespace}, "spec": {"selector": selector}}, Service)
 
 
 def replication_controller(name: str, selector: Mapping[str, str]) -> ReplicationController:
@@ -318,9 +321,7 @@ def replication_controller(name: str, selector: Mapping[str, str]) -> Replicatio
 
 
 def replica_set(name: str, selector: Json, namespace: str = "default") -> ReplicaSet:
-    return convert(
-        {"metadata": {"name": name, "namespace": namespace}, "spec": {"selector": selector}}, ReplicaSet
-    )
+    return convert({"metadata": {"name": name, "namespace": namespace}, "spec": {"selector": selector}}, ReplicaSet)
 
 
 def stateful_set(name: str, selector: Json) -> StatefulSet:

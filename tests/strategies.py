@@ -44,9 +44,20 @@ PRIORITIES = (-5, 0, 10, 100)
 IMAGES = {"app:v1": 300 * MIB, "registry.example:5000/db:latest": 90 * MIB, "tool:v2": 20 * MIB}
 
 _APPS = ({"app": "a"}, {"app": "b"}, {"app": "a", "tier": "x"}, None)
-_SELECTORS = (select(app="a"), select(app="b"), select("app Exists"), select("tier NotIn x"), select(tier="x"))
+_SELECTORS = (
+    select(app="a"),
+    select(app="b"),
+    select("app Exists"),
+    select("tier NotIn x"),
+    select(tier="x"),
+)
 _TOPOLOGIES = (ZONE, HOSTNAME)
-_TAINTS = ("dedicated=gpu:NoSchedule", "spot:PreferNoSchedule", "gone:NoExecute", "slow=very:PreferNoSchedule")
+_TAINTS = (
+    "dedicated=gpu:NoSchedule",
+    "spot:PreferNoSchedule",
+    "gone:NoExecute",
+    "slow=very:PreferNoSchedule",
+)
 _TOLERATIONS = ("dedicated=gpu:NoSchedule", "spot", "gone:NoExecute", "*", "dedicated=cpu")
 _PORTS = (("80",), ("80", "443"), ("10.0.0.1:80",), ("80/UDP",), ("10.0.0.2:443",))
 _NODE_TERMS = (
@@ -232,9 +243,7 @@ def scenarios(
         for i, (kind, on, priority, started, ending) in enumerate(placed)
     ]
     waiting = draw(
-        st.lists(
-            st.tuples(st.sampled_from(some), st.sampled_from(PRIORITIES)), min_size=1, max_size=max_pending
-        )
+        st.lists(st.tuples(st.sampled_from(some), st.sampled_from(PRIORITIES)), min_size=1, max_size=max_pending)
     )
     pending = [pod(f"p{i}", priority=priority, **kind) for i, (kind, priority) in enumerate(waiting)]
     objects: list[Resource] = [namespace("default"), namespace("other", team="blue")]
@@ -304,7 +313,10 @@ def profiles() -> st.SearchStrategy[Json | None]:
         st.builds(
             lambda strategy: profile_document(args={"NodeResourcesFit": {"scoringStrategy": strategy}}),
             _one(
-                {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 3}, {"name": GPU, "weight": 1}]},
+                {
+                    "type": "MostAllocated",
+                    "resources": [{"name": "cpu", "weight": 3}, {"name": GPU, "weight": 1}],
+                },
                 {
                     "type": "RequestedToCapacityRatio",
                     "resources": [{"name": "memory", "weight": 1}, {"name": "cpu", "weight": 2}],

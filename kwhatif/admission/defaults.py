@@ -50,9 +50,7 @@ def with_defaults(pod: Pod, classes: Sequence[PriorityClass]) -> Defaulted:
     return Defaulted(replace(pod, spec=spec), tuple(changes), unknown)
 
 
-def _class_of(
-    name: str | None, classes: Sequence[PriorityClass]
-) -> tuple[tuple[str, int, str | None] | None, str]:
+def _class_of(name: str | None, classes: Sequence[PriorityClass]) -> tuple[tuple[str, int, str | None] | None, str]:
     """(name, value, preemption policy) of the class that applies, and the name of a class that is not there."""
     for known in classes:
         if known.name == name or (not name and known.global_default):

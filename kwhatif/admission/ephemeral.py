@@ -36,5 +36,6 @@ def ephemeral_claims(pod: Pod) -> Iterator[PersistentVolumeClaim]:
             ],
         }
         yield convert(
-            {"metadata": metadata, "spec": template.spec or {}, "status": {"phase": "Pending"}}, PersistentVolumeClaim
+            {"metadata": metadata, "spec": template.spec or {}, "status": {"phase": "Pending"}},
+            PersistentVolumeClaim,
         )

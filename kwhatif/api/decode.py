@@ -57,12 +57,12 @@ def decode_list(data: Json, item: type[T]) -> list[T]:
         return cast("list[T]", _decoded(data, list[item]))  # type: ignore[valid-type]
     except msgspec.ValidationError:
         raws = decode_json(data, list[msgspec.Raw] | None) or []  # type: ignore[arg-type]
-    items = []
+    items: list[T] = []
     for i, raw in enumerate(raws):
         try:
-            items.append(decode_json(raw, item))
+            items += decode_json(b"[%b]" % bytes(raw), list[item])  # type: ignore[valid-type]
         except InputError as error:
-            raise InputError(error.problem, place=f"$[{i}]{error.place.removeprefix('$')}") from None
+            raise InputError(error.problem, place=f"$[{i}]{error.place.removeprefix('$[0]')}") from None
     return items
 
 

@@ -111,9 +111,7 @@ def _fit_union(value: object, want: inspect.UnionType, place: str) -> object:
             misfits.append(misfit)
     if len(misfits) == 1:
         raise misfits[0]
-    expected = " or ".join(
-        misfit.problem.removeprefix("expected ").split(", found ")[0] for misfit in misfits
-    )
+    expected = " or ".join(misfit.problem.removeprefix("expected ").split(", found ")[0] for misfit in misfits)
     raise _misfit(expected, value, place)
 
 

@@ -84,9 +84,7 @@ def read(text: str) -> Parts:
     return parts._replace(mantissa=-parts.mantissa) if sign == "-" else parts
 
 
-def _narrow(
-    text: str, digits: str, fraction: str, exponent: int, power_of_two: int, form: str
-) -> Parts | None:
+def _narrow(text: str, digits: str, fraction: str, exponent: int, power_of_two: int, form: str) -> Parts | None:
     """The unsigned int64 form, or None for what is too long, too fine, or a fraction with a binary suffix."""
     if form == BINARY:
         if fraction or len(digits) + power_of_two * 3 // 10 > 14:

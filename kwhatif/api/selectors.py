@@ -158,9 +158,7 @@ class NodeTerm:
         if not term.match_expressions and not term.match_fields:
             return None
         try:
-            expressions = tuple(
-                _valid(r.key, r.operator, tuple(r.values or ())) for r in term.match_expressions or ()
-            )
+            expressions = tuple(_valid(r.key, r.operator, tuple(r.values or ())) for r in term.match_expressions or ())
             fields = tuple(_field_requirement(r) for r in term.match_fields or ())
         except SelectorError:
             return cls((), (), broken=True)

@@ -91,9 +91,7 @@ def validate(
     typer.echo(f"{source}: kube-scheduler {minor} accepts it")
 
 
-def _start(
-    configuration: SchedulerConfiguration, minor: str, out_of_tree: Collection[str]
-) -> tuple[str, ...]:
+def _start(configuration: SchedulerConfiguration, minor: str, out_of_tree: Collection[str]) -> tuple[str, ...]:
     """What kube-scheduler says when it sets up the profiles, with these plugins compiled in."""
     from kwhatif.policy import EXTENSION_POINTS, expand_all
     from kwhatif.policy.intree import in_tree

@@ -16,7 +16,7 @@ from kwhatif.cluster.columns import NodeColumns
 from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape, ShapeTable
 from kwhatif.cluster.storage import Storage
 from kwhatif.cluster.tally import Tally, TallySpec
-from kwhatif.cluster.types import BoolArray, Int64Array
+from kwhatif.cluster.types import Int64Array
 from kwhatif.versions import Features
 
 __all__ = ["Cluster"]
@@ -122,6 +122,14 @@ class Cluster:
         self._count(info.shape, row, -1)
         return row
 
+    def mark_terminating(self, uid: str) -> None:
+        """A pod is told to go; it still counts until it is forgotten. Raises KeyError."""
+        info, row = self._where[uid]
+        going = self.shapes.terminating(info)
+        self._count(info.shape, row, -1)
+        info.pod, info.shape = going.pod, going.shape
+        self._count(info.shape, row, 1)
+
     def find(self, uid: str) -> tuple[PodInfo, int] | None:
         """The pod and the row of its node."""
         return self._where.get(uid)
@@ -151,9 +159,7 @@ class Cluster:
             listeners = self._listeners[index]
             if listeners is None:
                 listeners = self._listeners[index] = [
-                    (tally, weight)
-                    for tally in self._tallies.values()
-                    if (weight := int(tally.weights[index]))
+                    (tally, weight) for tally in self._tallies.values() if (weight := int(tally.weights[index]))
                 ]
             for tally, weight in listeners:
                 tally.add(row, sign * weight)

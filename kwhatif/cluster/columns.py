@@ -75,6 +75,9 @@ class NodeColumns:
         self.name_rank[sorted(range(size), key=self.names.__getitem__)] = np.arange(size)
         self.unschedulable = np.fromiter((bool(n.spec.unschedulable) for n in self.nodes), np.bool_, size)
         self._amounts = [self._allocatable(node) for node in self.nodes]
+        for found, _ in self._amounts:
+            for name in found:
+                resources.column(name)  # now, so that the axis does not grow while filters run
         self.allowed_pods = np.fromiter((pods for _, pods in self._amounts), np.int64, size)
         self._allocatable_matrix = np.zeros((size, 0), np.int64)
 
@@ -105,9 +108,7 @@ class NodeColumns:
         """The column of one label."""
         column = self._labels.get(key)
         if column is None:
-            column = self._labels[key] = _encode(
-                [(node.metadata.labels or {}).get(key) for node in self.nodes]
-            )
+            column = self._labels[key] = _encode([(node.metadata.labels or {}).get(key) for node in self.nodes])
         return column
 
     @cached_property
@@ -176,8 +177,7 @@ class NodeColumns:
         codes, lists = self.taints
         tolerations = shape.spec.tolerations or []
         return codes, [
-            untolerated(taints, tolerations, effects, comparison_operators=comparison_operators)
-            for taints in lists
+            untolerated(taints, tolerations, effects, comparison_operators=comparison_operators) for taints in lists
         ]
 
     @cached_property

@@ -24,9 +24,10 @@ def default_selector(shape: PodShape, objects: Objects) -> Selector:
     labels: dict[str, str] = {}
     for service in objects.of(Service):
         wanted = service.spec.selector
-        if service.namespace == shape.namespace and wanted is not None:
-            if all(shape.labels.get(key) == value for key, value in wanted.items()):
-                labels |= wanted
+        if service.namespace != shape.namespace or wanted is None:
+            continue
+        if all(shape.labels.get(key) == value for key, value in wanted.items()):
+            labels |= wanted
     owner = shape.controller
     more: tuple[Requirement, ...] = ()
     if owner is not None:

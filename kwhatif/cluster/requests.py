@@ -13,7 +13,15 @@ from kwhatif.api.core import Container, ContainerStatus, Pod, ResourceList
 from kwhatif.api.quantity import Quantity
 from kwhatif.versions import Features
 
-__all__ = ["NON_ZERO", "amounts", "is_extended", "is_scalar", "non_zero_requests", "overhead_drift", "pod_requests"]
+__all__ = [
+    "NON_ZERO",
+    "amounts",
+    "is_extended",
+    "is_scalar",
+    "non_zero_requests",
+    "overhead_drift",
+    "pod_requests",
+]
 
 NON_ZERO: Mapping[str, Quantity] = MappingProxyType(
     {"cpu": Quantity.from_milli(100), "memory": Quantity.from_units(200 * 1024 * 1024)}
@@ -33,10 +41,7 @@ def is_extended(name: str) -> bool:
 def is_scalar(name: str) -> bool:
     """Whether the scheduler keeps a column for this resource beside cpu, memory, ephemeral storage and pods."""
     return (
-        is_extended(name)
-        or name.startswith("hugepages-")
-        or _NATIVE in name
-        or name.startswith("attachable-volumes-")
+        is_extended(name) or name.startswith("hugepages-") or _NATIVE in name or name.startswith("attachable-volumes-")
     )
 
 

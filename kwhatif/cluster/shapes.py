@@ -14,7 +14,7 @@ from datetime import datetime
 import msgspec
 import numpy as np
 
-from kwhatif.api.core import Affinity, Pod, PodAffinity, PodAffinityTerm, PodSpec
+from kwhatif.api.core import Affinity, Condition, Pod, PodAffinity, PodAffinityTerm, PodSpec
 from kwhatif.api.meta import OwnerReference
 from kwhatif.api.quantity import Quantity
 from kwhatif.api.selectors import RequiredNodeAffinity, Selector
@@ -95,9 +95,7 @@ class PodShape:
 
     @property
     def has_affinity_terms(self) -> bool:
-        return bool(
-            self.affinity or self.anti_affinity or self.preferred_affinity or self.preferred_anti_affinity
-        )
+        return bool(self.affinity or self.anti_affinity or self.preferred_affinity or self.preferred_anti_affinity)
 
 
 @dataclass(slots=True, eq=False)
@@ -197,6 +195,18 @@ class ShapeTable:
             start_time(status.start_time),
             status.nominated_node_name or "",
         )
+
+    def terminating(self, info: PodInfo) -> PodInfo:
+        """The pod after it was told to go."""
+        meta = msgspec.structs.replace(info.pod.metadata, deletion_timestamp="now")
+        condition = Condition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler")
+        status = msgspec.structs.replace(info.pod.status, conditions=[*(info.pod.status.conditions or ()), condition])
+        return self.info(msgspec.structs.replace(info.pod, metadata=meta, status=status))
+
+    def without_gates(self, info: PodInfo) -> PodInfo:
+        """The pod after its scheduling gates were removed."""
+        spec = msgspec.structs.replace(info.pod.spec, scheduling_gates=None)
+        return self.info(msgspec.structs.replace(info.pod, spec=spec))
 
     def example(self, shape: PodShape) -> Pod:
         """Some pod of a shape."""

@@ -30,9 +30,7 @@ class Change:
 
     __slots__ = ("count", "ports", "requested", "shapes", "signs")
 
-    def __init__(
-        self, table: ShapeTable, shapes: IntpArray, signs: Int64Array, ports: BoolArray | None = None
-    ) -> None:
+    def __init__(self, table: ShapeTable, shapes: IntpArray, signs: Int64Array, ports: BoolArray | None = None) -> None:
         self.shapes, self.signs, self.ports = shapes, signs, ports
         self.requested: Int64Array = np.einsum("np,npr->nr", signs, table.requests[shapes])
         self.count: Int64Array = signs.sum(axis=1)

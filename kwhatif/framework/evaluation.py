@@ -331,4 +331,3 @@ def change_of(cluster: Cluster, rows: IntpArray, pods: list[list[PodInfo]], sign
                     ports = fresh
                 ports[place, columns] = sign > 0
     return Change(cluster.shapes, shapes, signs, ports)
-

@@ -15,6 +15,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.events import EVERYTHING, Event, Hint
 from kwhatif.framework.status import Code, Narrowed, PermitWait, Rejection, Skip, Status
 from kwhatif.versions import Features
 
@@ -113,8 +114,16 @@ class Plugin(Generic[F, P]):
     also: ClassVar[Collection[str]] = ()
     """Extension points the upstream plugin has where there is nothing to do offline."""
 
+    requeue_on: ClassVar[Mapping[Event, Hint]] = EVERYTHING
+    """What may let a pod fit that this plugin rejected, and for which pods (``events.py``)."""
+
     def __init__(self, handle: Handle) -> None:
         self.handle = handle
+
+    @property
+    def requeue_hints(self) -> Mapping[Event, Hint]:
+        """``requeue_on``, or hints that need the plugin's own arguments."""
+        return self.requeue_on
 
     @property
     def request_sums(self) -> tuple[int, int]:
@@ -168,7 +177,7 @@ class Plugin(Generic[F, P]):
     def pre_bind(self, pod: PodInfo, node: str) -> Status | None:
         raise NotImplementedError
 
-    def bind(self, pod: PodInfo, node: str) -> Status | None | Skip:
+    def bind(self, pod: PodInfo, node: str) -> Status | Skip | None:
         """Bind the pod, or SKIP to leave it to the next binder."""
         raise NotImplementedError
 
@@ -195,11 +204,7 @@ HOOKS: Mapping[str, str] = {
 
 def extension_points(plugin: type[Plugin[Any, Any]]) -> frozenset[str]:
     """The extension points a plugin class has."""
-    found = {
-        point
-        for point, hook in HOOKS.items()
-        if overrides(plugin, hook)
-    }
+    found = {point for point, hook in HOOKS.items() if overrides(plugin, hook)}
     if overrides(plugin, "unreserve"):
         found.add("reserve")
     return frozenset({*found, *plugin.also})
@@ -208,4 +213,3 @@ def extension_points(plugin: type[Plugin[Any, Any]]) -> frozenset[str]:
 def overrides(plugin: type[Plugin[Any, Any]], hook: str) -> bool:
     """Whether a plugin class implements a hook itself."""
     return getattr(plugin, hook) is not getattr(Plugin, hook)
-

@@ -106,14 +106,14 @@ def _check(plugin: PluginClass, given: type) -> None:
         if method is None or method is getattr(Plugin, hook, None):
             continue
         parameters = list(inspect.signature(method).parameters.values())[1:]
-        required = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        required = [
+            p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
         takes_any = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         if len(required) > len(arguments) or (len(positional) < len(arguments) and not takes_any):
             names = ", ".join(p.name for p in parameters)
-            raise PluginError(
-                plugin.name, "registration", f"{hook}({names}) should take ({', '.join(arguments)})"
-            )
+            raise PluginError(plugin.name, "registration", f"{hook}({names}) should take ({', '.join(arguments)})")
 
 
 def _adapted(given: type) -> PluginClass:
@@ -155,20 +155,14 @@ def _filter(self: _PerNode, pod: PodInfo, nodes: NodeView, state: None) -> Itera
 
 
 def _score(self: _PerNode, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-    scores = (
-        int(self.inner.score_node(pod.pod, nodes.columns.nodes[nodes.row(place)])) for place in range(nodes.size)
-    )
+    scores = (int(self.inner.score_node(pod.pod, nodes.columns.nodes[nodes.row(place)])) for place in range(nodes.size))
     return np.fromiter(scores, np.int64, nodes.size)
 
 
-def _normalize(
-    self: _PerNode, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array
-) -> Int64Array:
+def _normalize(self: _PerNode, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
     return default_normalize(scores, reverse=False)
 
 
 def _pre_bind(self: _PerNode, pod: PodInfo, node: str) -> Status | None:
     answer = self.inner.pre_bind(pod.pod, node)
     return Status.unschedulable(str(answer)) if answer else None
-
-

@@ -32,9 +32,7 @@ class Framework:
         self, profile_name: str, plugins: Mapping[str, Sequence[AnyPlugin]], weights: Mapping[str, int]
     ) -> None:
         self.profile_name = profile_name
-        self._at = {
-            point: [p for p in plugins.get(point, ()) if _acts(p, point)] for point in HOOKS
-        }
+        self._at = {point: [p for p in plugins.get(point, ()) if _acts(p, point)] for point in HOOKS}
         self.pre_filters = self._at["preFilter"]
         self.filters = self._at["filter"]
         self.scorers = [(plugin, weights[plugin.name]) for plugin in self._at["score"]]
@@ -73,9 +71,7 @@ class Framework:
     def ask_pre_filter(self, plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> object:
         return _call(plugin, "pre_filter", pod, pod, cluster)
 
-    def ask_filter(
-        self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object
-    ) -> Iterator[Rejection]:
+    def ask_filter(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> Iterator[Rejection]:
         try:
             yield from plugin.filter(pod, view, state)
         except KwhatifError:

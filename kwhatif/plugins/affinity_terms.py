@@ -65,9 +65,7 @@ class Incoming:
 
     def met_by(self, term: AffinityTerm) -> bool:
         """Whether we are a pod that somebody else's ``term`` is about."""
-        if self.namespace not in term.namespaces and not term.namespace_selector.matches(
-            dict(self.namespace_labels)
-        ):
+        if self.namespace not in term.namespaces and not term.namespace_selector.matches(dict(self.namespace_labels)):
             return False
         return term.selector.matches(dict(self.labels))
 

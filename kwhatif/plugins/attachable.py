@@ -27,9 +27,7 @@ Named = tuple[str, str]
 
 def is_attachable(volume: Volume) -> bool:
     return (
-        volume.persistent_volume_claim is not None
-        or volume.ephemeral is not None
-        or _disk(volume, zone="") is not None
+        volume.persistent_volume_claim is not None or volume.ephemeral is not None or _disk(volume, zone="") is not None
     )
 
 

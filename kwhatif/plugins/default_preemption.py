@@ -7,6 +7,7 @@ Upstream: plugins/defaultpreemption/default_preemption.go.
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.diagnosis import Diagnosis
@@ -16,6 +17,7 @@ from kwhatif.framework.status import Status
 
 class DefaultPreemption(Plugin[None, None]):
     name = "DefaultPreemption"
+    requeue_on = MappingProxyType({})
     reads = ("PodDisruptionBudget",)
     also = ("preEnqueue",)
 

@@ -5,6 +5,8 @@ A pod with claims is named as not modelled by the fidelity report. Upstream: plu
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
@@ -18,6 +20,7 @@ from kwhatif.framework.status import SKIP, Skip, Status
 
 class DynamicResources(Plugin[None, None]):
     name = "DynamicResources"
+    requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
     score_scope = Scope.NODE
     reads = ("DeviceClass", "ResourceClaim", "ResourceSlice")

@@ -5,8 +5,9 @@ Upstream: plugins/interpodaffinity (filtering.go, scoring.go).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from kwhatif.cluster.shapes import AffinityTerm, PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.events import Event, Happening
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.plugins.affinity_terms import Incoming
@@ -60,6 +62,12 @@ class Preferences:
 class InterPodAffinity(Plugin[Neighbours, Preferences]):
     name = "InterPodAffinity"
     reads = ("Namespace",)
+    requeue_on = MappingProxyType(
+        {
+            Event.POD_ADDED: lambda waiting, happening: _wanted_near(waiting, happening),
+            Event.POD_DELETED: lambda waiting, happening: _was_in_the_way(waiting, happening),
+        }
+    )
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)
@@ -97,9 +105,7 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         shape, cluster = pod.shape, nodes.cluster
         if self._ignore_existing and not (shape.preferred_affinity or shape.preferred_anti_affinity):
             return SKIP
-        state = cluster.remember(
-            (self, "score", shape.index), lambda: Preferences(Incoming.of(shape, cluster.objects))
-        )
+        state = cluster.remember((self, "score", shape.index), lambda: Preferences(Incoming.of(shape, cluster.objects)))
         if state.known < len(cluster.shapes):
             incoming = state.incoming
             keys = [t.topology_key for t in (*incoming.preferred, *incoming.preferred_anti)]
@@ -145,6 +151,8 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         return total
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: Preferences, scores: Int64Array) -> Int64Array:
+        if not len(scores):
+            return scores
         least, most = int(scores.min()), int(scores.max())
         if most == least:
             return np.zeros(len(scores), np.int64)
@@ -153,8 +161,13 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
 
 def _neighbours(shape: PodShape, cluster: Cluster) -> Neighbours:
     incoming = Incoming.of(shape, cluster.objects)
-    near = {t.topology_key: _spec("near", incoming, t.topology_key, cluster, Incoming.wants_near) for t in incoming.required}
-    far = {t.topology_key: _spec("far", incoming, t.topology_key, cluster, Incoming.wants_far) for t in incoming.required_anti}
+    near = {
+        t.topology_key: _spec("near", incoming, t.topology_key, cluster, Incoming.wants_near) for t in incoming.required
+    }
+    far = {
+        t.topology_key: _spec("far", incoming, t.topology_key, cluster, Incoming.wants_far)
+        for t in incoming.required_anti
+    }
     return Neighbours(
         incoming,
         {key: cluster.tally(spec) for key, spec in near.items()},
@@ -220,11 +233,29 @@ class _Crowd:
         return "; ".join(texts)
 
 
-def _spec(
-    purpose: object, incoming: Incoming, key: str, cluster: Cluster, weigh: Weigh
-) -> TallySpec:
+def _spec(purpose: object, incoming: Incoming, key: str, cluster: Cluster, weigh: Weigh) -> TallySpec:
     return TallySpec(
         ("affinity", purpose, incoming, key),
         lambda shape: weigh(incoming, key, shape),
         topology=cluster.columns.label(key),
     )
+
+
+def _meets_all(terms: Sequence[AffinityTerm], shape: PodShape) -> bool:
+    """Whether a pod is one that all the terms are about, namespace selectors asked of no labels (as upstream)."""
+    return bool(terms) and all(
+        (shape.namespace in term.namespaces or term.namespace_selector.matches({}))
+        and term.selector.matches(shape.labels)
+        for term in terms
+    )
+
+
+def _wanted_near(waiting: PodInfo, happening: Happening) -> bool:
+    return happening.pod is not None and _meets_all(waiting.shape.affinity, happening.pod.shape)
+
+
+def _was_in_the_way(waiting: PodInfo, happening: Happening) -> bool:
+    gone = happening.pod
+    if gone is None:
+        return False
+    return _meets_all(waiting.shape.anti_affinity, gone.shape) or _meets_all(gone.shape.anti_affinity, waiting.shape)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -32,6 +33,7 @@ class Preferences:
 
 class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
     name = "NodeAffinity"
+    requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
     score_scope = Scope.NODE
 
@@ -46,9 +48,7 @@ class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
         preferred = added.preferred_during_scheduling_ignored_during_execution if added else None
         self._added_preferences = _preferences(preferred or ())
 
-    def pre_filter(
-        self, pod: PodInfo, cluster: Cluster
-    ) -> RequiredNodeAffinity | Narrowed | Skip | Status:
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> RequiredNodeAffinity | Narrowed | Skip | Status:
         spec = pod.shape.spec
         affinity = spec.affinity.node_affinity if spec.affinity else None
         required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
@@ -93,9 +93,7 @@ class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
         scores: Int64Array = nodes.of(total)
         return scores
 
-    def normalize(
-        self, pod: PodInfo, nodes: NodeView, state: Preferences, scores: Int64Array
-    ) -> Int64Array:
+    def normalize(self, pod: PodInfo, nodes: NodeView, state: Preferences, scores: Int64Array) -> Int64Array:
         return default_normalize(scores, reverse=False)
 
 

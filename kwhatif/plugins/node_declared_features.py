@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -26,6 +27,7 @@ class NeededFeatures:
 
 class NodeDeclaredFeatures(Plugin[NeededFeatures, None]):
     name = "NodeDeclaredFeatures"
+    requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> NeededFeatures | Skip:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import MappingProxyType
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from kwhatif.framework.status import Rejection
 
 class NodeName(Plugin[None, None]):
     name = "NodeName"
+    requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import HostPort, PodInfo
 from kwhatif.cluster.types import BoolArray
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.events import Event, Happening
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.framework.status import SKIP, Rejection, Skip
 
@@ -25,6 +27,7 @@ class WantedPorts:
 class NodePorts(Plugin[WantedPorts, None]):
     name = "NodePorts"
     filter_scope = Scope.ROW
+    requeue_on = MappingProxyType({Event.POD_DELETED: lambda waiting, happening: _shares_port(waiting, happening)})
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> WantedPorts | Skip:
         return WantedPorts(pod.shape.ports) if pod.shape.ports else SKIP
@@ -50,3 +53,8 @@ class NodePorts(Plugin[WantedPorts, None]):
 
 def _clash(wanted: HostPort, used: HostPort) -> bool:
     return wanted[1:] == used[1:] and (wanted[0] == used[0] or ANY in (wanted[0], used[0]))
+
+
+def _shares_port(waiting: PodInfo, happening: Happening) -> bool:
+    gone = happening.pod.shape.ports if happening.pod else ()
+    return any(_clash(wanted, used) for wanted in waiting.shape.ports for used in gone)

@@ -34,8 +34,7 @@ class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
             before = 1 + int(self.handle.features.dra_extended_resource)
             places = {name: place for place, (name, _) in enumerate(self._resources, before)}
             asked = {
-                name: amount + pod.shape.drift.get(name, 0) * places.get(name, 0)
-                for name, amount in asked.items()
+                name: amount + pod.shape.drift.get(name, 0) * places.get(name, 0) for name, amount in asked.items()
             }
         if not any(asked.get(name, 0) for name, _ in self._resources):
             return SKIP

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from kwhatif.cluster.units import spell_amount
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.allocation import Allocation, ScoredResources
 from kwhatif.framework.arithmetic import broken_linear, go_round
+from kwhatif.framework.events import Event, always
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Scope
 from kwhatif.framework.status import Rejection
 
@@ -38,6 +40,7 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
     name = "NodeResourcesFit"
     filter_scope = Scope.ROW
     score_scope = Scope.ROW
+    requeue_on = MappingProxyType({Event.POD_DELETED: always})
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)
@@ -54,9 +57,7 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Wanted:
         wanted = {
-            name: amount
-            for name, amount in pod.shape.requests.items()
-            if amount > 0 and not self._is_ignored(name)
+            name: amount for name, amount in pod.shape.requests.items() if amount > 0 and not self._is_ignored(name)
         }
         columns = cluster.shapes.resources.columns(wanted)
         return Wanted(tuple(wanted), columns, np.array(list(wanted.values()), np.int64))
@@ -88,9 +89,7 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
             yield Rejection(short[:, k], f"Insufficient {name}", unresolvable=never[:, k], detail=detail)
 
     def pre_score(self, pod: PodInfo, nodes: NodeView) -> ScoredResources:
-        return ScoredResources.of(
-            self._resources, pod.shape.fit_score_requests, nodes.cluster, with_defaults=True
-        )
+        return ScoredResources.of(self._resources, pod.shape.fit_score_requests, nodes.cluster, with_defaults=True)
 
     def score(self, pod: PodInfo, nodes: NodeView, state: ScoredResources) -> Int64Array:
         return self._rate(state.on(nodes), state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import MappingProxyType
 
 from kwhatif.api.core import Taint
 from kwhatif.api.selectors import untolerated
@@ -16,6 +17,7 @@ CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 class NodeUnschedulable(Plugin[None, None]):
     name = "NodeUnschedulable"
+    requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import Int64Array
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.events import Event, Happening
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.plugins.attachable import attached_by_api, is_attachable, volumes_of
@@ -53,6 +55,7 @@ class NewVolumes:
 
 class NodeVolumeLimits(Plugin[NewVolumes, None]):
     name = "NodeVolumeLimits"
+    requeue_on = MappingProxyType({Event.POD_DELETED: lambda waiting, happening: _had_volumes(happening)})
     reads = ("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "VolumeAttachment")
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> NewVolumes | Skip:
@@ -77,7 +80,11 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
             used, fresh = _use(nodes, state.attached, driver, mine)
 
             def detail(
-                place: int, driver: str = driver, used: Int64Array = used, fresh: Int64Array = fresh, limit: Int64Array = limit
+                place: int,
+                driver: str = driver,
+                used: Int64Array = used,
+                fresh: Int64Array = fresh,
+                limit: Int64Array = limit,
             ) -> str:
                 return f"{driver}: {used[place]} volumes attached of {limit[place]}, {fresh[place]} more asked for"
 
@@ -86,9 +93,7 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
             alive &= ~over
 
 
-def _use(
-    nodes: NodeView, attached: Attached, driver: str, mine: list[Named]
-) -> tuple[Int64Array, Int64Array]:
+def _use(nodes: NodeView, attached: Attached, driver: str, mine: list[Named]) -> tuple[Int64Array, Int64Array]:
     """int64[n] volumes in use on each node of the view, and int64[n] volumes the pod would add."""
     moved = nodes.moved_pods()
     if moved is None:
@@ -145,9 +150,7 @@ def _recount(attached: Attached, cluster: Cluster, row: int) -> None:
         counts[row] = sum(volume[0] == driver for volume in held | attached.by_api[row])
 
 
-def _held(
-    shapes: Iterable[PodShape], attached: Attached, cluster: Cluster, row: int | None = None
-) -> set[Named]:
+def _held(shapes: Iterable[PodShape], attached: Attached, cluster: Cluster, row: int | None = None) -> set[Named]:
     """The volumes that pods of these shapes use."""
     held: set[Named] = set()
     for shape in shapes:
@@ -158,3 +161,7 @@ def _held(
                 attached.of_shape[shape.index] = known
             held |= known
     return held
+
+
+def _had_volumes(happening: Happening) -> bool:
+    return happening.pod is not None and any(map(is_attachable, happening.pod.shape.spec.volumes or ()))

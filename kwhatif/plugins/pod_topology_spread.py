@@ -6,7 +6,7 @@ Upstream: plugins/podtopologyspread (common.go, filtering.go, scoring.go).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from kwhatif.cluster.tally import Tally
 from kwhatif.cluster.types import BoolArray, Float64Array, Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import go_round
+from kwhatif.framework.events import Event, Happening, Hint
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.plugins.spread_constraints import HOSTNAME, Constraint, ConstraintSource, all_keys_present
@@ -50,6 +51,18 @@ class Scores:
 class PodTopologySpread(Plugin[Spread, Scores]):
     name = "PodTopologySpread"
     reads = ("ReplicaSet", "ReplicationController", "Service", "StatefulSet")
+
+    @property
+    def requeue_hints(self) -> Mapping[Event, Hint]:
+        return {Event.POD_ADDED: self._counts_for, Event.POD_DELETED: self._counts_for}
+
+    def _counts_for(self, waiting: PodInfo, happening: Happening) -> bool:
+        """Whether a pod that came or went is one that the waiting pod's constraints count."""
+        other = happening.pod
+        if other is None or other.shape.namespace != waiting.shape.namespace:
+            return False
+        constraints = self._source.of(waiting.shape, happening.cluster, "DoNotSchedule")
+        return any(constraint.selector.matches(other.shape.labels) for constraint in constraints)
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)

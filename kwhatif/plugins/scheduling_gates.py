@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.framework.events import Event
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import Status
 
 
 class SchedulingGates(Plugin[None, None]):
     name = "SchedulingGates"
+    requeue_on = MappingProxyType({Event.GATES_REMOVED: lambda waiting, happening: happening.pod is waiting})
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         gates = [gate.name for gate in pod.shape.spec.scheduling_gates or ()]

@@ -41,9 +41,7 @@ class Constraint:
     honor_affinity: bool
     honor_taints: bool
 
-    def tally(
-        self, shape: PodShape, cluster: Cluster, keys_present: BoolArray | None, features: Features
-    ) -> TallySpec:
+    def tally(self, shape: PodShape, cluster: Cluster, keys_present: BoolArray | None, features: Features) -> TallySpec:
         """Count the namespace's pods it selects, by domain, on the nodes that may be counted."""
         columns = cluster.columns
         eligible = np.ones(len(columns), np.bool_) if keys_present is None else keys_present.copy()

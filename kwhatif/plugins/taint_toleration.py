@@ -6,6 +6,7 @@ Upstream: plugins/tainttoleration/taint_toleration.go.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import MappingProxyType
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from kwhatif.framework.status import Rejection
 
 class TaintToleration(Plugin[None, None]):
     name = "TaintToleration"
+    requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
     score_scope = Scope.NODE
 
@@ -39,9 +41,7 @@ class TaintToleration(Plugin[None, None]):
         return None
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        codes, lists = nodes.columns.untolerated(
-            pod.shape, ("PreferNoSchedule",), comparison_operators=self._operators
-        )
+        codes, lists = nodes.columns.untolerated(pod.shape, ("PreferNoSchedule",), comparison_operators=self._operators)
         counts: Int64Array = np.array([len(taints) for taints in lists], np.int64)[nodes.of(codes)]
         return counts
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from kwhatif.cluster.storage import claim_names, class_of_claim
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import broken_linear, go_round
+from kwhatif.framework.events import Event, always
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
 from kwhatif.plugins.volume_matching import (
@@ -24,6 +26,7 @@ from kwhatif.plugins.volume_matching import (
     admits,
     candidates,
     enough_capacity,
+    is_own_claim,
     kept_for,
     storage_request,
     topologies_admit,
@@ -71,6 +74,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
         "StorageClass",
     )
     also = ("preBind",)
+    requeue_on = MappingProxyType({Event.VOLUME_CHANGED: always, Event.CLAIM_CHANGED: is_own_claim})
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)
@@ -210,7 +214,9 @@ class VolumeBinding(Plugin[Claims, Claims]):
         size = len(nodes.cluster)
         for claim, got in choice.static:
             sizes = np.array([_capacity(volume) for volume in choice.volumes] + [0], np.int64)
-            asked, have = by_class.setdefault(class_of_claim(claim), (np.zeros(size, np.int64), np.zeros(size, np.int64)))
+            asked, have = by_class.setdefault(
+                class_of_claim(claim), (np.zeros(size, np.int64), np.zeros(size, np.int64))
+            )
             asked += np.where(got >= 0, storage_request(claim).value(), 0)
             have += sizes[got]
         total, classes = np.zeros(size, np.int64), np.zeros(size, np.int64)

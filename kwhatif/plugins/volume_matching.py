@@ -14,8 +14,10 @@ from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim, StorageC
 from kwhatif.api.quantity import Quantity
 from kwhatif.api.selectors import NodeTerm, RequiredNodeAffinity, Requirement, Selector, SelectorError
 from kwhatif.cluster.columns import NodeColumns
-from kwhatif.cluster.storage import Storage, class_of_claim
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.storage import Storage, claim_names, class_of_claim
 from kwhatif.cluster.types import BoolArray
+from kwhatif.framework.events import Happening
 from kwhatif.versions import Features
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "admits",
     "candidates",
     "enough_capacity",
+    "is_own_claim",
     "kept_for",
     "storage_request",
     "topologies_admit",
@@ -30,6 +33,13 @@ __all__ = [
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 _NOTHING = Quantity.from_units(0)
+
+
+def is_own_claim(waiting: PodInfo, happening: Happening) -> bool:
+    """Whether a claim that changed is one of the waiting pod's."""
+    if happening.claim is None or happening.claim[0] != waiting.shape.namespace:
+        return False
+    return any(name == happening.claim[1] for name, _ in claim_names(waiting.pod))
 
 
 def storage_request(claim: PersistentVolumeClaim) -> Quantity:
@@ -51,9 +61,7 @@ def admits(volume: PersistentVolume, columns: NodeColumns) -> BoolArray:
     return columns.matching(RequiredNodeAffinity((), by_labels))
 
 
-def _suits(
-    volume: PersistentVolume, claim: PersistentVolumeClaim, storage: Storage, features: Features
-) -> bool:
+def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim, storage: Storage, features: Features) -> bool:
     """What a volume has to meet even when it is kept for the claim."""
     if storage.holder(volume) is not None and not storage.holds(volume, claim):
         return False
@@ -67,9 +75,7 @@ def _suits(
     return volume.metadata.deletion_timestamp is None
 
 
-def kept_for(
-    claim: PersistentVolumeClaim, storage: Storage, features: Features
-) -> PersistentVolume | None:
+def kept_for(claim: PersistentVolumeClaim, storage: Storage, features: Features) -> PersistentVolume | None:
     """The volume that is kept for the claim already, if there is one; then no other comes into question."""
     for volume in storage.volumes_of_class(class_of_claim(claim)):
         if storage.holds(volume, claim) and _suits(volume, claim, storage, features):
@@ -77,9 +83,7 @@ def kept_for(
     return None
 
 
-def candidates(
-    claim: PersistentVolumeClaim, storage: Storage, features: Features
-) -> Iterator[PersistentVolume]:
+def candidates(claim: PersistentVolumeClaim, storage: Storage, features: Features) -> Iterator[PersistentVolume]:
     """Free volumes the claim may get, the smallest first."""
     selector = None if claim.spec.selector is None else Selector.of(claim.spec.selector)
     modes = set(claim.spec.access_modes or ())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.events import Event, Happening
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
 
@@ -40,6 +42,7 @@ class Restrictions:
 class VolumeRestrictions(Plugin[Restrictions, None]):
     name = "VolumeRestrictions"
     reads = ("PersistentVolumeClaim",)
+    requeue_on = MappingProxyType({Event.POD_DELETED: lambda waiting, happening: _shares_volume(waiting, happening)})
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Restrictions | Skip | Status:
         volumes = pod.shape.spec.volumes
@@ -95,7 +98,9 @@ def _restrictions(
 
     # A pod that comes or goes is counted by claim names alone, whatever its namespace, as upstream does.
     moves = TallySpec(
-        ("claims moved", exclusive), lambda other: 0, lambda other: sum(name in exclusive for name in named(other))
+        ("claims moved", exclusive),
+        lambda other: 0,
+        lambda other: sum(name in exclusive for name in named(other)),
     )
     return Restrictions(
         cluster.tally(TallySpec(("disks", shape.index), clashes)) if disks else None,
@@ -128,3 +133,15 @@ def _clash(mine: Volume, its: Volume) -> bool:
         and (e.pool, e.image) == (f.pool, f.image)
         and not (e.read_only and f.read_only)
     )
+
+
+def _shares_volume(waiting: PodInfo, happening: Happening) -> bool:
+    """Whether the pod that went used a disk or claim that the waiting one wants."""
+    gone = happening.pod
+    if gone is None or gone.shape.namespace != waiting.shape.namespace:
+        return False
+    mine, its = waiting.shape.spec.volumes or (), gone.shape.spec.volumes or ()
+    if any(_clash(a, b) for a in mine if _is_exclusive_disk(a) for b in its):
+        return True
+    claims = {v.persistent_volume_claim.claim_name for v in mine if v.persistent_volume_claim is not None}
+    return any(v.persistent_volume_claim is not None and v.persistent_volume_claim.claim_name in claims for v in its)

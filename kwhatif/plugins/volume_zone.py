@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -17,8 +18,10 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import class_of_claim
 from kwhatif.cluster.types import BoolArray
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.events import Event, always
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
+from kwhatif.plugins.volume_matching import is_own_claim
 
 STABLE = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
@@ -43,6 +46,7 @@ class Topologies:
 
 class VolumeZone(Plugin[Topologies, None]):
     name = "VolumeZone"
+    requeue_on = MappingProxyType({Event.VOLUME_CHANGED: always, Event.CLAIM_CHANGED: is_own_claim})
     reads = ("PersistentVolume", "PersistentVolumeClaim", "StorageClass")
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Topologies | Skip | Status:

@@ -54,9 +54,7 @@ def expand(profile: Profile, implements: Implements) -> Expanded:
         return _expand(profile, implements)
     except _RefusedError as refused:
         name = one_line(profile.scheduler_name)
-        raise PolicyError(
-            f"initializing profiles: creating profile for scheduler name {name}: {refused}"
-        ) from None
+        raise PolicyError(f"initializing profiles: creating profile for scheduler name {name}: {refused}") from None
 
 
 def expand_all(configuration: SchedulerConfiguration, implements: Implements) -> dict[str, Expanded]:

@@ -26,9 +26,7 @@ class Path:
         return self._error("Invalid value", value, detail)
 
     def unsupported(self, value: object, supported: Iterable[str]) -> str:
-        return self._error(
-            "Unsupported value", value, f"supported values: {', '.join(map(go_quote, supported))}"
-        )
+        return self._error("Unsupported value", value, f"supported values: {', '.join(map(go_quote, supported))}")
 
     def duplicate(self, value: object) -> str:
         return self._error("Duplicate value", value)

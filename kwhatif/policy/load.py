@@ -45,9 +45,7 @@ def default_configuration(minor: str = DEFAULT_MINOR) -> SchedulerConfiguration:
     return load_configuration(None, source="", minor=minor)
 
 
-def load_configuration(
-    document: object, *, source: str, minor: str = DEFAULT_MINOR
-) -> SchedulerConfiguration:
+def load_configuration(document: object, *, source: str, minor: str = DEFAULT_MINOR) -> SchedulerConfiguration:
     """The configuration in a parsed YAML or JSON document; None stands for no file at all.
 
     Raises PolicyError, naming ``source`` and everything that kube-scheduler would say, all in one line.

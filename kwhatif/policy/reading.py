@@ -25,9 +25,7 @@ REMOVED_IN = {"v1beta2": "1.28", "v1beta3": "1.29"}
 _BETA2_ONLY = ("healthzBindAddress", "metricsBindAddress")
 _KIND = "KubeSchedulerConfiguration"
 _SCHEME = "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:29"
-_TYPE_META = (
-    r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
-)
+_TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 _STRUCTS: dict[str, type[msgspec.Struct]] = {
     _KIND: KubeSchedulerConfiguration,
     **{f"{plugin}Args": struct for plugin, struct in ARGS.items()},
@@ -52,16 +50,10 @@ def read(document: object, *, accept_removed: bool) -> tuple[KubeSchedulerConfig
         kind = _kind_of(document)
         body = _body_of(document, kind, versions)
         if kind.kind != _KIND:
-            raise RefusedError(
-                f"couldn't decode as {_KIND}, got {kind.group}/{kind.version}, Kind={kind.kind}: "
-            )
-        ignored = [
-            key for key in _BETA2_ONLY if kind.version == "v1beta2" and body.pop(key, None) is not None
-        ]
+            raise RefusedError(f"couldn't decode as {_KIND}, got {kind.group}/{kind.version}, Kind={kind.kind}: ")
+        ignored = [key for key in _BETA2_ONLY if kind.version == "v1beta2" and body.pop(key, None) is not None]
         config, unknown = decode(KubeSchedulerConfiguration, body)
-        nested = [
-            _read_profile(index, profile, kind.version) for index, profile in enumerate(config.profiles)
-        ]
+        nested = [_read_profile(index, profile, kind.version) for index, profile in enumerate(config.profiles)]
     except MismatchError as error:
         raise RefusedError(str(error)) from None
     unknown += [problem for _, problems in nested for problem in problems]
@@ -120,11 +112,7 @@ def _body_of(document: object, kind: _GroupVersionKind, versions: Iterable[str])
         hint = f" (removed in Kubernetes {removed}; {GROUP}/v1 has the same fields)" if removed else ""
         raise MismatchError("", f'{what} in scheme "{_SCHEME}"{hint}')
     body = document if isinstance(document, Mapping) else {}
-    return {
-        key: value
-        for raw, value in body.items()
-        if (key := object_key(raw, "")) not in ("apiVersion", "kind")
-    }
+    return {key: value for raw, value in body.items() if (key := object_key(raw, "")) not in ("apiVersion", "kind")}
 
 
 def _excerpt(document: object) -> str:
@@ -133,9 +121,7 @@ def _excerpt(document: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def _read_profile(
-    index: int, profile: KubeSchedulerProfile, version: str
-) -> tuple[KubeSchedulerProfile, list[str]]:
+def _read_profile(index: int, profile: KubeSchedulerProfile, version: str) -> tuple[KubeSchedulerProfile, list[str]]:
     """The profile with its in-tree arguments decoded, and what was unknown in them."""
     configs, unknown = [], []
     for position, config in enumerate(profile.plugin_config):
@@ -146,9 +132,7 @@ def _read_profile(
             place = f"{where}.args.{error.place}" if error.place else ""
             raise MismatchError(place, f"decoding .{where}: {error.problem}") from None
         if complaints:
-            problem = (
-                f"decoding args for plugin {config.name}: strict decoding error: {', '.join(complaints)}"
-            )
+            problem = f"decoding args for plugin {config.name}: strict decoding error: {', '.join(complaints)}"
             unknown.append(f"decoding .{where}: strict decoding error: {problem}")
         configs.append(msgspec.structs.replace(config, args=args))
     return msgspec.structs.replace(profile, plugin_config=tuple(configs)), unknown

@@ -52,9 +52,7 @@ def _profile(profile: Profile) -> dict[str, Any]:
     if profile.percentage_of_nodes_to_score is not None:
         shown["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score
     if profile.args:
-        shown["pluginConfig"] = [
-            {"args": _args(args), "name": name} for name, args in sorted(profile.args.items())
-        ]
+        shown["pluginConfig"] = [{"args": _args(args), "name": name} for name, args in sorted(profile.args.items())]
     shown["plugins"] = {point: _plugin_set(profile, point) for point in sorted(EXTENSION_POINTS)}
     shown["schedulerName"] = profile.scheduler_name
     return shown

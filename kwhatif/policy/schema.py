@@ -72,13 +72,9 @@ def slots(struct: type[msgspec.Struct]) -> dict[str, Slot]:
     found = {}
     for field in sorted(info.fields, key=lambda field: field.encode_name):
         extra = _extra(field.type)
-        go, always = _API_FIELDS.get(
-            (struct.__name__, field.name), (extra.get("go", ""), extra.get("always", False))
-        )
+        go, always = _API_FIELDS.get((struct.__name__, field.name), (extra.get("go", ""), extra.get("always", False)))
         kind = _kind(field.type, go)
-        found[field.encode_name] = Slot(
-            field.name, field.encode_name, kind, always, extra.get("embedded", "")
-        )
+        found[field.encode_name] = Slot(field.name, field.encode_name, kind, always, extra.get("embedded", ""))
     return found
 
 

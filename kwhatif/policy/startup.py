@@ -42,9 +42,7 @@ def apply_extenders(config: KubeSchedulerConfiguration) -> tuple[KubeSchedulerCo
 
 def _ignoring(profile: KubeSchedulerProfile, ignored: tuple[str, ...]) -> KubeSchedulerProfile:
     configs = [
-        replace(plugin, args=replace(plugin.args, ignored_resources=ignored))
-        if plugin.name == _FIT
-        else plugin
+        replace(plugin, args=replace(plugin.args, ignored_resources=ignored)) if plugin.name == _FIT else plugin
         for plugin in profile.plugin_config
     ]
     return replace(profile, plugin_config=tuple(configs))
@@ -59,7 +57,5 @@ def start_problems(config: KubeSchedulerConfiguration, facts: InTree) -> Iterato
             if isinstance(plugin.args, NodeResourcesFitArgs):
                 problems = list(validate_args(ROOT, plugin.args, facts))
                 if problems:
-                    start = (
-                        f"initializing profiles: creating profile for scheduler name {profile.scheduler_name}"
-                    )
+                    start = f"initializing profiles: creating profile for scheduler name {profile.scheduler_name}"
                     yield f'{start}: initializing plugin "{_FIT}": {aggregate(problems)}'

@@ -72,9 +72,7 @@ def _leader_election(election: LeaderElectionConfiguration) -> Iterator[str]:
         problem = "must be greater than `RenewDeadline`"
         yield path.child("leaseDuration").invalid(str(election.renew_deadline), problem)
     if election.resource_lock != "leases":
-        yield path.child("resourceLock").invalid(
-            election.resource_lock, 'resourceLock value must be "leases"'
-        )
+        yield path.child("resourceLock").invalid(election.resource_lock, 'resourceLock value must be "leases"')
 
 
 def _percentage(path: Path, percentage: int | None) -> Iterator[str]:
@@ -179,6 +177,4 @@ def _extenders(extenders: tuple[Extender, ...]) -> Iterator[str]:
             seen.add(resource.name)
     binders = sum(1 for extender in extenders if extender.bind_verb)
     if binders > 1:
-        yield root.invalid(
-            f"found {binders} extenders implementing bind", "only one extender can implement bind"
-        )
+        yield root.invalid(f"found {binders} extenders implementing bind", "only one extender can implement bind")

@@ -130,11 +130,7 @@ def _shape(path: Path, shape: tuple[UtilizationShapePoint, ...]) -> Iterator[str
             break
     for index, point in enumerate(shape):
         if not 0 <= point.utilization <= 100:
-            yield (
-                path.index(index)
-                .child("utilization")
-                .invalid(point.utilization, "not in valid range [0, 100]")
-            )
+            yield (path.index(index).child("utilization").invalid(point.utilization, "not in valid range [0, 100]"))
         if not 0 <= point.score <= 10:
             yield path.index(index).child("score").invalid(point.score, "not in valid range [0, 10]")
 
@@ -196,8 +192,6 @@ def _dynamic_resources(path: Path, args: DynamicResourcesArgs, facts: InTree) ->
     timeout, at = args.binding_timeout, path.child("bindingTimeout")
     if timeout is not None:
         if facts.binding_timeout is None:
-            yield at.forbidden(
-                "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled"
-            )
+            yield at.forbidden("DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled")
         elif timeout < SECOND:
             yield at.invalid(str(timeout), "must be at least 1 second")

@@ -15,10 +15,10 @@ from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.evaluation import Evaluation, PluginScore
 from kwhatif.framework.verdicts import Verdicts
+from kwhatif.results import Blocker, Eviction, NodeReport, Score, Victim
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.budgets import Budgets
 from kwhatif.scheduling.preemption import Preemption
-from kwhatif.results import Blocker, Eviction, NodeReport, Score, Victim
 
 __all__ = ["evictions", "node_reports", "owner_of", "scores_at", "victim_of", "victims_of"]
 
@@ -81,29 +81,27 @@ def node_reports(
     out = np.setdiff1d(np.arange(len(names)), feasible)
     for row in sorted(out.tolist(), key=names.__getitem__):
         left_out = row not in considered
-        reports.append(NodeReport(node=names[row], feasible=False, blockers=_blockers(verdicts, row, evaluation, left_out)))
+        reports.append(
+            NodeReport(node=names[row], feasible=False, blockers=_blockers(verdicts, row, evaluation, left_out))
+        )
     return tuple(reports)
 
 
-def _ranked(
-    cluster: Cluster, rows: IntpArray, table: Sequence[PluginScore], chosen: int | None
-) -> list[NodeReport]:
+def _ranked(cluster: Cluster, rows: IntpArray, table: Sequence[PluginScore], chosen: int | None) -> list[NodeReport]:
     totals = np.zeros(len(rows), np.int64)
     for scores in table:
         totals += scores.weighted
-    reports = []
-    for place in np.argsort(-totals, kind="stable").tolist():
-        reports.append(
-            NodeReport(
-                node=cluster.columns.names[rows[place]],
-                feasible=True,
-                scores=tuple(_score(scores, place) for scores in table),
-                total=int(totals[place]),
-                rank=int(np.count_nonzero(totals > totals[place])) + 1,
-                chosen=int(rows[place]) == chosen,
-            )
+    return [
+        NodeReport(
+            node=cluster.columns.names[rows[place]],
+            feasible=True,
+            scores=tuple(_score(scores, place) for scores in table),
+            total=int(totals[place]),
+            rank=int(np.count_nonzero(totals > totals[place])) + 1,
+            chosen=int(rows[place]) == chosen,
         )
-    return reports
+        for place in np.argsort(-totals, kind="stable").tolist()
+    ]
 
 
 def _blockers(verdicts: Verdicts, row: int, evaluation: Evaluation, left_out: bool) -> tuple[Blocker, ...]:

@@ -62,10 +62,7 @@ class Candidates:
     def plus(self, other: Candidates) -> Candidates:
         width = max(self.gone.shape[1], other.gone.shape[1])
         return Candidates(
-            *(
-                np.concatenate([_widened(getattr(c, name), width) for c in (self, other)])
-                for name in self.__slots__
-            )
+            *(np.concatenate([_widened(getattr(c, name), width) for c in (self, other)]) for name in self.__slots__)
         )
 
 
@@ -143,9 +140,7 @@ class Preemption:
             row = int(candidates.rows[place])
             victims = search.victims(row, candidates.gone[place], candidates.broken[place])
             ranked.append(
-                RankedCandidate(
-                    diagnosis.cluster.columns.names[row], tuple(victims), int(candidates.violations[place])
-                )
+                RankedCandidate(diagnosis.cluster.columns.names[row], tuple(victims), int(candidates.violations[place]))
             )
         return ranked
 
@@ -226,9 +221,7 @@ class _Search:
                 found = found.part(np.arange(done[0] + 1))
                 break
         clean = found.violations == 0
-        return found.part(
-            np.concatenate([np.flatnonzero(clean)[:enough], np.flatnonzero(~clean)[:enough]])
-        )
+        return found.part(np.concatenate([np.flatnonzero(clean)[:enough], np.flatnonzero(~clean)[:enough]]))
 
     def refusal(self) -> Status:
         """Why no node would do."""
@@ -259,7 +252,7 @@ class _Search:
         change = self._without(rows, shapes, victims)
         fits = self._fits(rows, change)
         if not fits.all():
-            out: BoolArray = np.logical_not(fits)
+            out = np.flatnonzero(~fits)
             self._explain(rows[out], change.part(out))
             rows, victims, change = rows[fits], victims[fits], change.part(fits)
         if not len(rows):
@@ -269,12 +262,11 @@ class _Search:
         needed = gone.any(axis=1)
         if not needed.all():
             self.pointless += [self._cluster.columns.names[row] for row in rows[~needed]]
-            rows, change, gone, violating = rows[needed], change.part(needed), gone[needed], violating[needed]
+            left = np.flatnonzero(needed)
+            rows, change, gone, violating = rows[left], change.part(left), gone[left], violating[left]
         return self._measured(rows, change.shapes, gone, violating) if len(rows) else _NONE
 
-    def _measured(
-        self, rows: IntpArray, shapes: IntpArray, gone: BoolArray, violating: BoolArray
-    ) -> Candidates:
+    def _measured(self, rows: IntpArray, shapes: IntpArray, gone: BoolArray, violating: BoolArray) -> Candidates:
         priority = np.where(gone, self._cluster.shapes.priorities[shapes], np.iinfo(np.int64).min)
         top = priority.max(axis=1)
         starts = self._table.starts(rows, gone.shape[1])
@@ -344,9 +336,7 @@ class _Search:
             both.ports = part.ports
         return both, places
 
-    def _reprieve(
-        self, rows: IntpArray, change: Change, victims: BoolArray, violating: BoolArray
-    ) -> BoolArray:
+    def _reprieve(self, rows: IntpArray, change: Change, victims: BoolArray, violating: BoolArray) -> BoolArray:
         """bool[n, P]: pods that must go for good. Those whose budget would break are tried first."""
         gone = victims.copy()
         position = np.arange(victims.shape[1])
@@ -381,9 +371,7 @@ class _Search:
             for k, row in enumerate(rows):
                 pods = self._table.pods(int(row))
                 columns = np.flatnonzero(victims[k])
-                for column, breaks in zip(
-                    columns, self._budgets.broken_by([pods[c] for c in columns]), strict=True
-                ):
+                for column, breaks in zip(columns, self._budgets.broken_by([pods[c] for c in columns]), strict=True):
                     violating[k, column] = breaks
         return violating
 

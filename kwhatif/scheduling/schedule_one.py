@@ -46,7 +46,13 @@ class Scheduler:
     """
 
     def __init__(
-        self, cluster: Cluster, profile: Profile, *, start: int = 0, seed: int | None = None, detailed: bool = False
+        self,
+        cluster: Cluster,
+        profile: Profile,
+        *,
+        start: int = 0,
+        seed: int | None = None,
+        detailed: bool = False,
     ) -> None:
         self.cluster = cluster
         self.profile = profile
@@ -139,9 +145,7 @@ class Scheduler:
             evaluation.refresh(pod)
             rows = evaluation.narrowed
             enough = self._enough(len(rows))
-            places, looked = sample(
-                evaluation.passing(pod)[rows], self.next_start % max(len(rows), 1), enough
-            )
+            places, looked = sample(evaluation.passing(pod)[rows], self.next_start % max(len(rows), 1), enough)
             return rows[places], looked
         enough = self._enough(len(self.cluster))
         if enough == len(self.cluster):
@@ -192,6 +196,10 @@ class Scheduler:
         """
         for victim in attempt.victims if terminating else attempt.evicted:
             self.cluster.forget(victim.uid)
+        self.nominate(attempt)
+
+    def nominate(self, attempt: Attempt) -> None:
+        """Keep a place for the pod while its victims leave; lesser nominations there are void."""
         if attempt.evicted:
             # Upstream gets to this only when somebody has to be told to leave.
             for other in list(self.cluster.nominated.get(attempt.nominated, ())):

@@ -70,8 +70,7 @@ class Setup:
                 handle = Handle(self.features, {} if args is None else args, preempt, waiting)
                 instances[ref.name] = _create(known, handle)
         plugins = {
-            point: [instances[ref.name] for ref in refs if ref.name in instances]
-            for point, refs in expanded.items()
+            point: [instances[ref.name] for ref in refs if ref.name in instances] for point, refs in expanded.items()
         }
         percentage = 100 if self.all_nodes else self.configuration.percentage_for(profile)
         return Profile(Framework(profile.scheduler_name, plugins, weights), percentage, waiting)

@@ -75,6 +75,5 @@ def read_documents(text: Text) -> list[Document]:
 
 def _yaml(text: Text) -> list[Document]:
     return [
-        Document(Origin(text.name, d.number, d.line), d.value, d.item_lines)
-        for d in read_yaml(text.data, text.name)
+        Document(Origin(text.name, d.number, d.line), d.value, d.item_lines) for d in read_yaml(text.data, text.name)
     ]

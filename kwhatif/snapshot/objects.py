@@ -81,9 +81,7 @@ def items_of(document: Document) -> Iterator[Item]:
     yield from _items(document, document.value, "$", document.origin, "", "")
 
 
-def _items(
-    document: Document, value: Any, place: str, origin: Origin, api_version: str, kind: str
-) -> Iterator[Item]:
+def _items(document: Document, value: Any, place: str, origin: Origin, api_version: str, kind: str) -> Iterator[Item]:
     source = document.source
     try:
         head = _head(value)

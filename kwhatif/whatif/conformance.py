@@ -118,9 +118,7 @@ class _Replay:
             record["preFilterNodes"] = sorted(evaluation.narrowed_names)
         verdicts = evaluation.verdicts(info)
         rejected = {
-            names[row]: _status(status)
-            for row in considered
-            if (status := verdicts.status(int(row))) is not None
+            names[row]: _status(status) for row in considered if (status := verdicts.status(int(row))) is not None
         }
         if rejected:
             record["rejected"] = rejected
@@ -129,8 +127,7 @@ class _Replay:
             record["feasible"] = sorted(names[row] for row in rows)
             table = evaluation.scores(info, rows)
             record["scores"] = {
-                names[row]: {scores.plugin: int(scores.weighted[k]) for scores in table}
-                for k, row in enumerate(rows)
+                names[row]: {scores.plugin: int(scores.weighted[k]) for scores in table} for k, row in enumerate(rows)
             }
             scheduler.drift(info, scored=True)
             record["totals"] = {name: sum(own.values()) for name, own in record["scores"].items()}

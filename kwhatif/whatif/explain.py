@@ -30,6 +30,7 @@ def explain(
 ) -> ExplainResult:
     """Explain each pod by itself, on the cluster as it is; nothing is placed.
 
+    A pod that runs is taken off its node first: the question is where it would go now.
     ``node`` and ``versus`` ask for a comparison of two nodes (``node`` defaults to the chosen one).
     """
     for name in filter(None, (node, versus)):
@@ -46,10 +47,13 @@ def explain(
 
 
 def _explain(session: Session, asked: Asked, node: str, versus: str, fixes: bool) -> PodReport:
-    scheduler = session.scheduler(asked.pod.spec.scheduler_name)
-    if scheduler is None:
+    known = session.scheduler(asked.pod.spec.scheduler_name)
+    if known is None:
         name = asked.pod.spec.scheduler_name
         raise UsageError(f"pod {asked.pod.key}: schedulerName {name} is none of the configuration's profiles")
+    session, asked = session.before(asked)
+    scheduler = session.scheduler(asked.pod.spec.scheduler_name)
+    assert scheduler is not None
     info = session.info(asked)
     attempt = scheduler.decide(info)
     placement = _placement(session, asked, attempt)

@@ -12,7 +12,6 @@ from kwhatif.api.others import DeviceClass
 from kwhatif.cluster.storage import claim_names
 from kwhatif.errors import FidelityError
 from kwhatif.results import Fidelity, Gap, Placement
-from kwhatif.snapshot.model import Snapshot
 from kwhatif.whatif.session import Asked, Session
 
 __all__ = ["assess", "insist"]
@@ -100,12 +99,12 @@ def _kind_gaps(session: Session, asked: Sequence[Asked], placements: Sequence[Pl
     effect_of = "PodTopologySpread makes its default constraints from it"
     enabled = session.read_kinds()
     for kind, touches in touched.items():
-        why = _absence(session.snapshot, kind)
+        why = _absence(session, kind)
         if why and (kind in enabled or kind == "PriorityClass"):
             pods = _keys(asked, touches)
             yield Gap(what=why, effect=readers.get(kind, effect_of), pods=pods)
     for item in asked:
-        if item.unknown_class and not _absence(session.snapshot, "PriorityClass"):
+        if item.unknown_class and not _absence(session, "PriorityClass"):
             yield Gap(
                 what=f"PriorityClass {item.unknown_class} is not in the snapshot",
                 effect="the pod is taken to have priority 0; the API server would refuse it",
@@ -113,11 +112,12 @@ def _kind_gaps(session: Session, asked: Sequence[Asked], placements: Sequence[Pl
             )
 
 
-def _absence(snapshot: Snapshot, kind: str) -> str:
+def _absence(session: Session, kind: str) -> str:
     """Why nothing is known of a kind: it could not be read, or nobody says it was."""
-    if kind in snapshot.unreadable:
-        return f"{kind} could not be read: {snapshot.unreadable[kind]}"
-    if kind in snapshot.objects.covered():
+    unreadable = session.snapshot.unreadable
+    if kind in unreadable:
+        return f"{kind} could not be read: {unreadable[kind]}"
+    if kind in session.covered:
         return ""
     return f"the snapshot holds no {kind}"
 

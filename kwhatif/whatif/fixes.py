@@ -105,7 +105,10 @@ class _Trials:
         levels = sorted({p.priority for p, _ in self.session.cluster.pods() if p.priority >= self.pod.priority})
         for level in levels[:3]:
             edited = pod_edits.with_priority(self.pod.pod, level + 1)
-            yield f"raise its priority from {self.pod.priority} to {level + 1}, which evicts pods", self._evicting(edited)
+            yield (
+                f"raise its priority from {self.pod.priority} to {level + 1}, which evicts pods",
+                self._evicting(edited),
+            )
 
     def _with_pod(self, pod: Pod) -> Callable[[], str]:
         def attempt() -> str:

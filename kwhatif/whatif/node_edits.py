@@ -52,7 +52,14 @@ def roomier(pod: PodInfo, cluster: Cluster, rows: Sequence[int], *, most: int) -
         full = int(cluster.pod_count[row] - columns.allowed_pods[row]) + 1
         if full > 0 and not short:
             count = f"{cluster.pod_count[row]} of {columns.allowed_pods[row]}"
-            found.append((full, node.name, f"take a pod off node {node.name} ({count} run there)", _more(node, "pods", full)))
+            found.append(
+                (
+                    full,
+                    node.name,
+                    f"take a pod off node {node.name} ({count} run there)",
+                    _more(node, "pods", full),
+                )
+            )
         elif full <= 0 and len(short) == 1:
             ((name, lack),) = short.items()
             share = lack / max(int(columns.allocatable[row, axis.column(name)]), 1)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results import Placement, PlaceResult, Victim
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.budgets import Budgets
 from kwhatif.scheduling.explain import scores_at, victims_of
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.fidelity import assess
-from kwhatif.results import Placement, PlaceResult, Victim
 from kwhatif.whatif.session import MOST_ATTEMPTS, Asked, Session
 
 __all__ = ["MOST_TIED", "place"]
@@ -54,11 +54,11 @@ def _not_ours(session: Session, asked: Asked, scheduler: Scheduler | None) -> st
         return f"schedulerName {pod.spec.scheduler_name} is none of the configuration's profiles"
     if pod.metadata.deletion_timestamp:
         return "the pod is being deleted"
-    found = session.cluster.find(pod.metadata.uid or pod.key)
+    found = session.running(pod)
     if found is not None:
         return f"it runs on {session.cluster.columns.names[found[1]]} already"
     if pod.spec.node_name:
-        session.cluster.add(session.cluster.shapes.info(pod, bound=True), pod.spec.node_name)
+        session.cluster.add(session.info(asked, bound=True), pod.spec.node_name)
         return f"spec.nodeName binds it to {pod.spec.node_name} without the scheduler"
     return ""
 
@@ -119,9 +119,7 @@ class _Run:
                 criterion = self.placements[index].criterion
                 self.placements[index] = self._placement(asked, attempt, victims, criterion)
 
-    def _placement(
-        self, asked: Asked, attempt: Attempt, victims: tuple[Victim, ...], criterion: str
-    ) -> Placement:
+    def _placement(self, asked: Asked, attempt: Attempt, victims: tuple[Victim, ...], criterion: str) -> Placement:
         names = self._session.cluster.columns.names
         message, outcome = attempt.message, "unschedulable"
         if attempt.gated is not None:

@@ -175,8 +175,9 @@ def without_host_ports(pod: Pod) -> Iterator[Edit]:
                 ports[p] = replace(port, host_port=None)
                 containers = list(pod.spec.containers or ())
                 containers[c] = replace(container, ports=ports)
-                yield f"drop host port {port.host_port} of container {container.name}", _with_spec(
-                    pod, containers=containers
+                yield (
+                    f"drop host port {port.host_port} of container {container.name}",
+                    _with_spec(pod, containers=containers),
                 )
 
 

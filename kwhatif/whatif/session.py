@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -41,38 +42,67 @@ def asked_pods(manifests: Sequence[Manifest], snapshot: Snapshot) -> tuple[list[
     """The pods of manifests, completed as the API server would, and the objects that are no pods."""
     classes = [*snapshot.objects.of(PriorityClass)]
     classes += [m.obj for m in manifests if isinstance(m.obj, PriorityClass)]
+    taken = {pod.key for pod in snapshot.objects.of(Pod)}
+    taken |= {m.obj.key for m in manifests if isinstance(m.obj, Pod)}
     asked, others = [], []
     for manifest in manifests:
         if isinstance(manifest.obj, Pod):
-            done = with_defaults(manifest.obj, classes)
-            asked.append(Asked(done.pod, str(manifest.origin), done.changes, done.unknown_class))
+            named, changes = _named(manifest.obj, taken)
+            done = with_defaults(named, classes)
+            asked.append(Asked(done.pod, str(manifest.origin), changes + done.changes, done.unknown_class))
         else:
             others.append(manifest)
     return asked, others
 
 
+def _named(pod: Pod, taken: set[str]) -> tuple[Pod, tuple[str, ...]]:
+    """A pod that has but a ``generateName`` gets a name that nobody has; the API server's would be random."""
+    if pod.metadata.name:
+        return pod, ()
+    stem, number = pod.metadata.generate_name or "", 1
+    while f"{pod.namespace}/{stem}{number:05d}" in taken:
+        number += 1
+    name = f"{stem}{number:05d}"
+    taken.add(f"{pod.namespace}/{name}")
+    return replace(pod, metadata=replace(pod.metadata, name=name)), (f"name {name} from generateName",)
+
+
 def pending_pods(snapshot: Snapshot) -> list[Asked]:
     """The snapshot's own pods that wait for a node, the oldest first."""
     waiting = [
-        pod
-        for pod in snapshot.objects.of(Pod)
-        if not pod.spec.node_name and (pod.status.phase or "") not in FINISHED
+        pod for pod in snapshot.objects.of(Pod) if not pod.spec.node_name and (pod.status.phase or "") not in FINISHED
     ]
     waiting.sort(key=lambda pod: pod.metadata.creation_timestamp or "")
     return [Asked(pod, snapshot.source) for pod in waiting]
 
 
+def replace_pod(asked: Asked, pod: Pod) -> Asked:
+    """The same question about another pod."""
+    return Asked(pod, asked.origin, asked.defaults, asked.unknown_class)
+
+
 class Session:
-    """A cluster and its schedulers. Profiles share the nodes and the rotating start, as in one kube-scheduler."""
+    """A cluster and its schedulers. Profiles share the nodes and the rotating start, as in one kube-scheduler.
+
+    ``covered`` are the kinds the snapshot can be trusted to know, if not all those it holds.
+    """
 
     def __init__(
-        self, snapshot: Snapshot, setup: Setup, *, seed: int | None = None, detailed: bool = False
+        self,
+        snapshot: Snapshot,
+        setup: Setup,
+        *,
+        seed: int | None = None,
+        detailed: bool = False,
+        covered: Collection[str] | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.setup = setup
+        self.covered = snapshot.objects.covered() if covered is None else frozenset(covered)
         self._seed, self._detailed = seed, detailed
         self._schedulers: dict[str, Scheduler | None] = {}
         self._start = 0
+        self._uids: dict[str, str] | None = None
         try:
             self.cluster = Cluster.load(snapshot.objects, setup.features)
         except (SelectorError, ValueError) as error:
@@ -82,9 +112,7 @@ class Session:
         """The scheduler of a ``schedulerName``; None if the configuration has no such profile."""
         name = name or "default-scheduler"
         if name not in self._schedulers:
-            self._schedulers[name] = self.setup.scheduler(
-                self.cluster, name, seed=self._seed, detailed=self._detailed
-            )
+            self._schedulers[name] = self.setup.scheduler(self.cluster, name, seed=self._seed, detailed=self._detailed)
         return self._schedulers[name]
 
     def schedulers(self) -> list[Scheduler]:
@@ -100,7 +128,7 @@ class Session:
             for kind in plugin.reads
         }
 
-    def info(self, asked: Asked) -> PodInfo:
+    def info(self, asked: Asked, *, bound: bool = False) -> PodInfo:
         """Wrap a pod for this cluster; the claims of its ephemeral volumes are made, as their controller would.
 
         Raises InputError for a selector that cannot be parsed.
@@ -108,7 +136,7 @@ class Session:
         for claim in ephemeral_claims(asked.pod):
             self.cluster.storage.add_claim(claim)
         try:
-            return self.cluster.shapes.info(asked.pod)
+            return self.cluster.shapes.info(asked.pod, bound=bound)
         except (SelectorError, ValueError) as error:
             raise InputError(f"pod {asked.pod.key}: {error}", source=asked.origin) from error
 
@@ -119,9 +147,26 @@ class Session:
         self._start = scheduler.next_start
         return attempt
 
-    def taken_off(self, pod: Pod) -> Pod:
-        """A pod as it was before it got its node; it no longer counts on it."""
-        uid = pod.metadata.uid or pod.key
-        if self.cluster.find(uid) is not None:
-            self.cluster.forget(uid)
-        return replace(pod, spec=replace(pod.spec, node_name=None))
+    def running(self, pod: Pod) -> tuple[PodInfo, int] | None:
+        """The pod of the cluster that this one is, or whose name it has, and the row of its node."""
+        found = self.cluster.find(pod.metadata.uid or pod.key)
+        if found is None and pod.metadata.uid is None:
+            if self._uids is None:
+                self._uids = {info.key: info.uid for info, _ in self.cluster.pods()}
+            uid = self._uids.get(pod.key)
+            found = None if uid is None else self.cluster.find(uid)
+        return found
+
+    def before(self, asked: Asked) -> tuple[Session, Asked]:
+        """The pod as it was before it got its node, and a session of the same cluster where it does not run yet."""
+        pod = asked.pod
+        found = self.running(pod)
+        if pod.spec.node_name:
+            asked = replace_pod(asked, replace(pod, spec=replace(pod.spec, node_name=None)))
+        if found is None:
+            return self, asked
+        earlier = copy.copy(self)
+        earlier.cluster = self.cluster.fork()
+        earlier.cluster.forget(found[0].uid)
+        earlier._schedulers, earlier._uids = {}, None
+        return earlier, asked

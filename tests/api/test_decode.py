@@ -79,9 +79,7 @@ def test_a_raw_message_a_view_and_a_bytearray_are_json_too() -> None:
         ({"capacity": None}, CSIStorageCapacity, CSIStorageCapacity()),
     ],
 )
-def test_null_is_absent_in_an_object_and_the_zero_value_in_a_list_or_map(
-    value: Any, type_: Any, expected: Any
-) -> None:
+def test_null_is_absent_in_an_object_and_the_zero_value_in_a_list_or_map(value: Any, type_: Any, expected: Any) -> None:
     assert convert(value, type_) == expected
     assert decode_json(json.dumps(value).encode(), type_) == expected
 

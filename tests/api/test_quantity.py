@@ -88,9 +88,7 @@ def ceiling(value: decimal.Decimal) -> int:
         ("9223372036854775807", MAX, -1000),
     ],
 )
-def test_a_quantity_is_worth_its_units_and_thousandths_rounded_up(
-    text: str, units: int, thousandths: int
-) -> None:
+def test_a_quantity_is_worth_its_units_and_thousandths_rounded_up(text: str, units: int, thousandths: int) -> None:
     quantity = Quantity.parse(text)
     assert (quantity.value(), quantity.milli_value()) == (units, thousandths)
 
@@ -119,9 +117,7 @@ def test_beyond_an_int64_short_decimals_are_worth_nothing_long_ones_wrap_and_bin
     assert Quantity.parse(text).value() == units
 
 
-@pytest.mark.parametrize(
-    ("text", "units"), [("-1.5Ki", -1536), ("-1.0001Ki", -1023), ("-0.1n", 1), ("-1500m", -2)]
-)
+@pytest.mark.parametrize(("text", "units"), [("-1.5Ki", -1536), ("-1.0001Ki", -1023), ("-0.1n", 1), ("-1500m", -2)])
 def test_below_zero_rounding_depends_on_the_form_as_it_does_upstream(text: str, units: int) -> None:
     assert Quantity.parse(text).value() == units
 
@@ -261,9 +257,7 @@ def test_other_json_values_are_no_quantities(value: object) -> None:
         ("8Ei", "9223372036854775807"),
     ],
 )
-def test_the_canonical_form_has_the_largest_suffix_that_leaves_a_whole_number(
-    text: str, canonical: str
-) -> None:
+def test_the_canonical_form_has_the_largest_suffix_that_leaves_a_whole_number(text: str, canonical: str) -> None:
     assert Quantity.parse(text).canonical == canonical
 
 

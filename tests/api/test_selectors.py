@@ -36,15 +36,11 @@ def expression(key: str, operator: str, *values: str) -> NodeSelectorRequirement
     return NodeSelectorRequirement(key=key, operator=operator, values=list(values))
 
 
-def term(
-    *expressions: NodeSelectorRequirement, fields: tuple[NodeSelectorRequirement, ...] = ()
-) -> NodeSelectorTerm:
+def term(*expressions: NodeSelectorRequirement, fields: tuple[NodeSelectorRequirement, ...] = ()) -> NodeSelectorTerm:
     return NodeSelectorTerm(match_expressions=list(expressions), match_fields=list(fields))
 
 
-def spec(
-    node_selector: dict[str, str] | None = None, *terms: NodeSelectorTerm, required: bool = True
-) -> PodSpec:
+def spec(node_selector: dict[str, str] | None = None, *terms: NodeSelectorTerm, required: bool = True) -> PodSpec:
     selector = NodeSelector(node_selector_terms=list(terms)) if required else None
     node_affinity = NodeAffinity(required_during_scheduling_ignored_during_execution=selector)
     return PodSpec(node_selector=node_selector, affinity=Affinity(node_affinity=node_affinity))
@@ -158,9 +154,7 @@ def test_label_selectors_know_no_comparisons(operator: str) -> None:
         Selector.of(LabelSelector(match_expressions=expressions))
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [("", "x"), ("a b", "x"), ("-a", "x"), ("a", "x y"), ("a", "x" * 64)]
-)
+@pytest.mark.parametrize(("key", "value"), [("", "x"), ("a b", "x"), ("-a", "x"), ("a", "x y"), ("a", "x" * 64)])
 def test_selectors_of_labels_that_cannot_exist_are_refused(key: str, value: str) -> None:
     with pytest.raises(SelectorError, match="not a valid label"):
         Selector.of(LabelSelector(match_labels={key: value}))
@@ -194,9 +188,7 @@ def test_equal_selectors_are_one_key_whatever_the_order_of_their_labels(labels: 
 # --- what a label may be
 
 
-@pytest.mark.parametrize(
-    "key", ["a", "A9", "a.b_c-d", "x" * 63, "example.com/a", "a-b.c/D", "a." * 126 + "a/x"]
-)
+@pytest.mark.parametrize("key", ["a", "A9", "a.b_c-d", "x" * 63, "example.com/a", "a-b.c/D", "a." * 126 + "a/x"])
 def test_names_with_or_without_a_dns_prefix_are_label_keys(key: str) -> None:
     assert is_label_key(key)
 
@@ -225,9 +217,7 @@ def test_other_texts_are_no_label_keys(key: str) -> None:
 
 
 def test_a_label_value_may_be_empty_but_has_neither_slashes_nor_loose_ends() -> None:
-    assert [
-        value for value in ("", "x", "1.2_3-4", "a/b", "-1", "1-", "x" * 64, "a b") if is_label_value(value)
-    ] == [
+    assert [value for value in ("", "x", "1.2_3-4", "a/b", "-1", "1-", "x" * 64, "a b") if is_label_value(value)] == [
         "",
         "x",
         "1.2_3-4",
@@ -310,9 +300,7 @@ def test_one_term_suffices_but_the_node_selector_is_always_needed() -> None:
 
 
 def test_a_broken_term_does_not_spoil_its_neighbour() -> None:
-    affinity = RequiredNodeAffinity.of(
-        spec(None, term(expression("x", "?")), term(expression("zone", "Exists")))
-    )
+    affinity = RequiredNodeAffinity.of(spec(None, term(expression("x", "?")), term(expression("zone", "Exists"))))
     assert affinity.matches({"zone": "a"}, "n")
     assert not affinity.matches({}, "n")
 
@@ -344,9 +332,7 @@ TAINT = Taint(key="k", value="5", effect="NoSchedule")
         (Toleration(key="k", operator="In", value="5"), False),
     ],
 )
-def test_a_toleration_tolerates_by_key_operator_value_and_effect(
-    toleration: Toleration, tolerated: bool
-) -> None:
+def test_a_toleration_tolerates_by_key_operator_value_and_effect(toleration: Toleration, tolerated: bool) -> None:
     assert tolerates(toleration, TAINT, comparison_operators=False) is tolerated
     assert tolerates(toleration, TAINT, comparison_operators=True) is tolerated
 

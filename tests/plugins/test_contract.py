@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -26,7 +24,19 @@ from kwhatif.framework.status import SKIP, Narrowed, Rejection, Skip, Status
 from kwhatif.plugins import IN_TREE
 from kwhatif.policy.intree import in_tree
 from kwhatif.versions import DEFAULT_MINOR
-from tests.builders import GPU, HOSTNAME, ZONE, Json, cluster_of, handle_for, node, node_term
+from tests.builders import (
+    GPU,
+    HOSTNAME,
+    ZONE,
+    Json,
+    cluster_of,
+    handle_for,
+    node_term,
+    pod,
+    pods_like,
+    select,
+    spread,
+)
 from tests.strategies import Scenario, scenarios
 
 AnyPlugin = Plugin[Any, Any]
@@ -119,6 +129,25 @@ ARGUMENTS: dict[str, list[tuple[str, Json]]] = {
 }
 
 
+WEB = select(app="web")
+DEMANDING = pod(
+    "demanding",
+    labels={"app": "web"},
+    cpu="1",
+    memory="1Gi",
+    requests={GPU: "1"},
+    image="app:v1",
+    ports=["80"],
+    nodes=[node_term("disk In ssd")],
+    prefers_nodes=[(5, node_term("cores Gt 2"))],
+    near=[pods_like(WEB)],
+    far=[pods_like(WEB, HOSTNAME)],
+    prefers_near=[(3, pods_like(WEB))],
+    prefers_far=[(4, pods_like(WEB, HOSTNAME))],
+    constraints=[spread(WEB), spread(WEB, HOSTNAME, hard=False), spread(WEB, hard=False)],
+)
+
+
 def instances() -> list[Any]:
     """Every plugin with its default arguments, and with others where arguments change much."""
     found = [pytest.param(ShortNames(handle_for("ShortNames")), id="ShortNames from outside")]
@@ -129,13 +158,18 @@ def instances() -> list[Any]:
     return found
 
 
+SCENARIOS = scenarios(max_nodes=5, max_running=8)
 every_plugin = pytest.mark.parametrize("plugin", instances())
 """Given plugins outside of hypothesis: each runs all examples."""
 
 
-def having(*hooks: str) -> pytest.MarkDecorator:
-    """Only the plugins that implement one of these hooks."""
-    some = [p for p in instances() if any(overrides(type(p.values[0]), hook) for hook in hooks)]
+def having(hook: str, *scopes: Scope) -> pytest.MarkDecorator:
+    """Only the plugins that implement a hook, of these scopes (filter's or score's, all of them unless told)."""
+    some = []
+    for parameter in instances():
+        plugin = parameter.values[0]
+        if overrides(type(plugin), hook) and getattr(plugin, f"{hook}_scope") in (scopes or Scope):
+            some.append(parameter)
     return pytest.mark.parametrize("plugin", some)
 
 
@@ -186,28 +220,33 @@ def scored(
     raw = plugin.score(pod, view, state)
     if not overrides(type(plugin), "normalize"):
         return raw, raw
-    return raw, plugin.normalize(pod, view, state, raw.copy())
+    kept = raw.copy()
+    normalized = plugin.normalize(pod, view, state, raw)
+    assert np.array_equal(raw, kept), "raw scores are not to be written over"
+    return raw, normalized
+
+
+def parts_of(thing: object) -> Iterable[object]:
+    """What a container, or an object of ``kwhatif.cluster``, holds."""
+    if isinstance(thing, dict):
+        return thing.values()
+    if isinstance(thing, list | tuple):
+        return thing
+    if not type(thing).__module__.startswith("kwhatif.cluster"):
+        return ()
+    if hasattr(thing, "__dict__"):
+        return list(vars(thing).values())
+    return [getattr(thing, name) for name in type(thing).__slots__ if hasattr(thing, name)]
 
 
 def arrays_of(thing: object, seen: set[int]) -> Iterator[np.ndarray]:
     """All arrays that can be reached from a cluster."""
-    if id(thing) in seen:
-        return
-    seen.add(id(thing))
     if isinstance(thing, np.ndarray):
         yield thing
-    elif isinstance(thing, dict):
-        for value in thing.values():
-            yield from arrays_of(value, seen)
-    elif isinstance(thing, list | tuple):
-        for value in thing:
-            yield from arrays_of(value, seen)
-    elif type(thing).__module__.startswith("kwhatif") and not isinstance(thing, msgspec.Struct):
-        names = getattr(thing, "__slots__", None) or [f.name for f in fields(thing)] if is_dataclass(thing) else []
-        for value in (*vars(thing).values(),) if hasattr(thing, "__dict__") else ():
-            yield from arrays_of(value, seen)
-        for name in names:
-            yield from arrays_of(getattr(thing, name, None), seen)
+    elif id(thing) not in seen:
+        seen.add(id(thing))
+        for part in parts_of(thing):
+            yield from arrays_of(part, seen)
 
 
 @contextmanager
@@ -252,19 +291,19 @@ def test_a_plugin_keeps_its_handle_and_adds_up_requests_a_fixed_number_of_times(
 
 # --- filters
 
-few = settings(max_examples=15)
+few = settings(max_examples=settings().max_examples // 4)
 
 
 @having("filter")
 @few
-@given(scenario=scenarios())
+@given(scenario=SCENARIOS)
 def test_masks_are_booleans_one_for_each_node(plugin: AnyPlugin, scenario: Scenario) -> None:
     cluster = scenario.cluster()
-    pod = cluster.shapes.info(scenario.pending[0])
-    state = begin(plugin, pod, cluster)
+    info = cluster.shapes.info(scenario.pending[0])
+    state = begin(plugin, info, cluster)
     for rows in (None, np.array([len(cluster) - 1], np.intp), np.zeros(0, np.intp)):
         view = NodeView(cluster, rows)
-        for rejection in () if state is SKIP else plugin.filter(pod, view, state):
+        for rejection in () if state is SKIP else plugin.filter(info, view, state):
             assert rejection.where.dtype == np.bool_
             assert rejection.where.shape == (view.size,)
             assert np.shape(rejection.unresolvable) in ((), (view.size,))
@@ -273,80 +312,72 @@ def test_masks_are_booleans_one_for_each_node(plugin: AnyPlugin, scenario: Scena
                 assert rejection.detail is None or rejection.detail(int(place))
 
 
-@having("filter")
+@having("filter", Scope.NODE, Scope.ROW)
 @few
-@given(scenario=scenarios(), data=st.data())
+@given(scenario=SCENARIOS, data=st.data())
 def test_scopes_node_and_row_say_the_same_of_a_node_whichever_others_are_asked_about(
     plugin: AnyPlugin, scenario: Scenario, data: st.DataObject
 ) -> None:
     cluster = scenario.cluster()
     rows = data.draw(st.lists(st.sampled_from(range(len(cluster))), unique=True))
-    pod = cluster.shapes.info(scenario.pending[0])
-    everywhere = filtered(plugin, pod, cluster)
-    assert filtered(plugin, pod, cluster, rows) == [everywhere[row] for row in rows]
+    info = cluster.shapes.info(scenario.pending[0])
+    everywhere = filtered(plugin, info, cluster)
+    assert filtered(plugin, info, cluster, rows) == [everywhere[row] for row in rows]
 
 
 @having("filter")
 @few
-@given(scenario=scenarios())
+@given(scenario=SCENARIOS)
 def test_a_change_of_nothing_changes_no_answer(plugin: AnyPlugin, scenario: Scenario) -> None:
     cluster = scenario.cluster()
-    pod = cluster.shapes.info(scenario.pending[0])
+    info = cluster.shapes.info(scenario.pending[0])
     rows = list(range(len(cluster)))
     nobody = change_of(cluster, np.array(rows, np.intp), [[] for _ in rows], 1)
     still = Change(cluster.shapes, np.zeros((len(rows), 2), np.intp), np.zeros((len(rows), 2), np.int64))
     for change in (nobody, still):
-        assert filtered(plugin, pod, cluster, rows, change) == filtered(plugin, pod, cluster)
+        assert filtered(plugin, info, cluster, rows, change) == filtered(plugin, info, cluster)
 
 
-@having("filter")
+@having("filter", Scope.ROW, Scope.CLUSTER)
 @few
-@given(scenario=scenarios(), data=st.data())
-def test_pods_imagined_away_are_as_good_as_gone(
-    plugin: AnyPlugin, scenario: Scenario, data: st.DataObject
-) -> None:
+@given(scenario=SCENARIOS, data=st.data())
+def test_pods_imagined_away_are_as_good_as_gone(plugin: AnyPlugin, scenario: Scenario, data: st.DataObject) -> None:
     """Row by row: each row imagines its own pods away and all others in place."""
-    if plugin.filter_scope is Scope.NODE:
-        return
     cluster = scenario.cluster()
-    pod = cluster.shapes.info(scenario.pending[0])
+    info = cluster.shapes.info(scenario.pending[0])
     rows = data.draw(st.lists(st.sampled_from(range(len(cluster))), min_size=1, unique=True))
     gone = [
-        data.draw(st.lists(st.sampled_from(cluster.pods_on[row]), unique_by=lambda info: info.uid))
+        data.draw(st.lists(st.sampled_from(cluster.pods_on[row]), unique_by=lambda leaver: leaver.uid))
         if cluster.pods_on[row]
         else []
         for row in rows
     ]
     change = change_of(cluster, np.array(rows, np.intp), gone, -1)
-    imagined = filtered(plugin, pod, cluster, rows, change)
+    imagined = filtered(plugin, info, cluster, rows, change)
     for place, row in enumerate(rows):
         twin = cluster.fork()
-        for info in gone[place]:
-            twin.forget(info.uid)
-        assert imagined[place] == filtered(plugin, pod, twin, [row])[0]
+        for leaver in gone[place]:
+            twin.forget(leaver.uid)
+        assert imagined[place] == filtered(plugin, info, twin, [row])[0]
 
 
-@having("filter")
+@having("filter", Scope.ROW, Scope.CLUSTER)
 @few
-@given(scenario=scenarios(), data=st.data())
-def test_pods_imagined_to_come_are_as_good_as_there(
-    plugin: AnyPlugin, scenario: Scenario, data: st.DataObject
-) -> None:
+@given(scenario=SCENARIOS, data=st.data())
+def test_pods_imagined_to_come_are_as_good_as_there(plugin: AnyPlugin, scenario: Scenario, data: st.DataObject) -> None:
     """As for nominated pods, unless PreFilter found nothing to say before they came."""
-    if plugin.filter_scope is Scope.NODE:
-        return
     cluster = scenario.cluster()
-    pod, *others = [cluster.shapes.info(pending) for pending in scenario.pending]
+    info, *others = [cluster.shapes.info(pending) for pending in scenario.pending]
     row = data.draw(st.sampled_from(range(len(cluster))))
     change = change_of(cluster, np.array([row], np.intp), [others], 1)
-    imagined = filtered(plugin, pod, cluster, [row], change)
+    imagined = filtered(plugin, info, cluster, [row], change)
     twin = cluster.fork()
-    for info in others:
-        twin.assume(info, row)
-    if begin(plugin, pod, cluster) is SKIP:
+    for comer in others:
+        twin.assume(comer, row)
+    if begin(plugin, info, cluster) is SKIP:
         assert imagined == [()]
     else:
-        assert imagined == filtered(plugin, pod, twin, [row])
+        assert imagined == filtered(plugin, info, twin, [row])
 
 
 # --- scores
@@ -354,7 +385,7 @@ def test_pods_imagined_to_come_are_as_good_as_there(
 
 @having("score")
 @few
-@given(scenario=scenarios())
+@given(scenario=SCENARIOS)
 def test_scores_are_integers_one_for_each_node_and_normalised_ones_in_range(
     plugin: AnyPlugin, scenario: Scenario
 ) -> None:
@@ -370,19 +401,16 @@ def test_scores_are_integers_one_for_each_node_and_normalised_ones_in_range(
         assert found[1].max() <= MAX_SCORE
 
 
-@having("score")
+@having("score", Scope.NODE, Scope.ROW)
 @few
-@given(scenario=scenarios(), data=st.data())
+@given(scenario=SCENARIOS, data=st.data())
 def test_scopes_node_and_row_score_a_node_alike_whichever_others_are_scored(
     plugin: AnyPlugin, scenario: Scenario, data: st.DataObject
 ) -> None:
     cluster = scenario.cluster()
     rows = data.draw(st.lists(st.sampled_from(range(len(cluster))), min_size=1, unique=True))
-    pod = cluster.shapes.info(scenario.pending[0])
-    everywhere, some = scored(plugin, pod, cluster), scored(plugin, pod, cluster, rows)
-    if plugin.score_scope is Scope.CLUSTER:
-        assert some is None or some[0].shape == (len(rows),)
-        return
+    info = cluster.shapes.info(scenario.pending[0])
+    everywhere, some = scored(plugin, info, cluster), scored(plugin, info, cluster, rows)
     assert (everywhere is None) == (some is None)
     if everywhere is not None and some is not None:
         assert some[0].tolist() == everywhere[0][rows].tolist()
@@ -393,36 +421,34 @@ def test_scopes_node_and_row_score_a_node_alike_whichever_others_are_scored(
 
 @every_plugin
 @few
-@given(scenario=scenarios())
+@given(scenario=SCENARIOS)
 def test_a_plugin_writes_to_nothing_it_is_shown(plugin: AnyPlugin, scenario: Scenario) -> None:
     cluster = scenario.cluster()
     filters, scores = overrides(type(plugin), "filter"), overrides(type(plugin), "score")
     for pending in scenario.pending:
-        pod = cluster.shapes.info(pending)
-        before = filtered(plugin, pod, cluster) if filters else None
-        first = scored(plugin, pod, cluster) if scores else None
+        info = cluster.shapes.info(pending)
+        before = filtered(plugin, info, cluster) if filters else None
+        first = scored(plugin, info, cluster) if scores else None
         with read_only(cluster):
-            assert (filtered(plugin, pod, cluster) if filters else None) == before
-            again = scored(plugin, pod, cluster) if scores else None
+            assert (filtered(plugin, info, cluster) if filters else None) == before
+            again = scored(plugin, info, cluster) if scores else None
         assert np.array_equal(first, again) if first is not None else again is None
 
 
 @every_plugin
 @few
-@given(scenario=scenarios(), data=st.data())
-def test_the_order_of_the_nodes_does_not_matter(
-    plugin: AnyPlugin, scenario: Scenario, data: st.DataObject
-) -> None:
+@given(scenario=SCENARIOS, data=st.data())
+def test_the_order_of_the_nodes_does_not_matter(plugin: AnyPlugin, scenario: Scenario, data: st.DataObject) -> None:
     nodes = data.draw(st.permutations(scenario.nodes))
     answers = []
     for cluster in (scenario.cluster(), cluster_of(nodes, scenario.running, scenario.objects)):
-        pod = cluster.shapes.info(scenario.pending[0])
+        info = cluster.shapes.info(scenario.pending[0])
         names = cluster.columns.names
         answer: dict[str, Any] = {}
         if overrides(type(plugin), "filter"):
-            answer = dict(zip(names, filtered(plugin, pod, cluster), strict=True))
+            answer = dict(zip(names, filtered(plugin, info, cluster), strict=True))
         if overrides(type(plugin), "score"):
-            found = scored(plugin, pod, cluster)
+            found = scored(plugin, info, cluster)
             for name, *scores in zip(names, *found, strict=True) if found is not None else ():
                 answer[f"score of {name}"] = scores
         answers.append(answer)
@@ -432,12 +458,10 @@ def test_the_order_of_the_nodes_does_not_matter(
 @every_plugin
 def test_a_cluster_without_nodes_has_no_answers_and_no_accidents(plugin: AnyPlugin) -> None:
     cluster = cluster_of([])
-    example = scenarios().example if False else None
-    assert example is None
-    for pending in EXTREMES:
-        pod = cluster.shapes.info(pending)
+    for pending in (pod("plain"), DEMANDING):
+        info = cluster.shapes.info(pending)
         if overrides(type(plugin), "filter"):
-            assert filtered(plugin, pod, cluster) == []
+            assert filtered(plugin, info, cluster) == []
         if overrides(type(plugin), "score"):
-            found = scored(plugin, pod, cluster)
+            found = scored(plugin, info, cluster)
             assert found is None or all(scores.shape == (0,) for scores in found)

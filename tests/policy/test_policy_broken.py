@@ -11,9 +11,7 @@ from kwhatif.policy import examine, load_configuration
 
 GROUP = "kubescheduler.config.k8s.io"
 SCHEME = 'in scheme "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:29"'
-TYPE_META = (
-    r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
-)
+TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 
 
 def v1(**fields: Any) -> dict[str, Any]:
@@ -33,14 +31,12 @@ BROKEN: list[tuple[str, Any, str]] = [
     (
         "a list",
         [1],
-        "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type "
-        + TYPE_META,
+        "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type " + TYPE_META,
     ),
     (
         "a word",
         "hello",
-        "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type "
-        + TYPE_META,
+        "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type " + TYPE_META,
     ),
     ("an empty object", {}, "Object 'Kind' is missing in '{}'"),
     (
@@ -125,14 +121,12 @@ BROKEN: list[tuple[str, Any, str]] = [
     (
         "true for a number",
         v1(podInitialBackoffSeconds=True),
-        "podInitialBackoffSeconds: "
-        + go("bool", "KubeSchedulerConfiguration.podInitialBackoffSeconds", "int64"),
+        "podInitialBackoffSeconds: " + go("bool", "KubeSchedulerConfiguration.podInitialBackoffSeconds", "int64"),
     ),
     (
         "a word for a truth value inside an inlined struct",
         v1(enableProfiling="yes"),
-        "enableProfiling: "
-        + go("string", "KubeSchedulerConfiguration.DebuggingConfiguration.enableProfiling", "bool"),
+        "enableProfiling: " + go("string", "KubeSchedulerConfiguration.DebuggingConfiguration.enableProfiling", "bool"),
     ),
     (
         "a number for a scheduler name",
@@ -152,8 +146,7 @@ BROKEN: list[tuple[str, Any, str]] = [
     (
         "an object for the plugin config",
         v1(profiles=[{"pluginConfig": {"name": "NodeAffinity"}}]),
-        "profiles[0].pluginConfig: "
-        + go("object", "KubeSchedulerProfile.profiles.pluginConfig", "[]v1.PluginConfig"),
+        "profiles[0].pluginConfig: " + go("object", "KubeSchedulerProfile.profiles.pluginConfig", "[]v1.PluginConfig"),
     ),
     (
         "a list for an extension point",
@@ -175,14 +168,12 @@ BROKEN: list[tuple[str, Any, str]] = [
     (
         "a word for a rate",
         v1(clientConnection={"qps": "fast"}),
-        "clientConnection.qps: "
-        + go("string", "ClientConnectionConfiguration.clientConnection.qps", "float32"),
+        "clientConnection.qps: " + go("string", "ClientConnectionConfiguration.clientConnection.qps", "float32"),
     ),
     (
         "a rate that 32 bits cannot hold",
         v1(clientConnection={"qps": 1e39}),
-        "clientConnection.qps: "
-        + go("number 1e+39", "ClientConnectionConfiguration.clientConnection.qps", "float32"),
+        "clientConnection.qps: " + go("number 1e+39", "ClientConnectionConfiguration.clientConnection.qps", "float32"),
     ),
     (
         "seconds for a duration",
@@ -239,8 +230,7 @@ BROKEN: list[tuple[str, Any, str]] = [
         "a word for arguments",
         args("NodeAffinity", "none"),
         "decoding .profiles[0].pluginConfig[0]: decoding args for plugin NodeAffinity: "
-        "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type "
-        + TYPE_META,
+        "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type " + TYPE_META,
     ),
     (
         "arguments of a kind nobody knows",

@@ -161,9 +161,7 @@ def test_several_profiles_get_no_default_name_but_each_gets_default_plugins() ->
         (
             "NodeResourcesBalancedAllocation",
             {"resources": [{"name": "example.com/gpu"}, {"name": "cpu", "weight": 0}]},
-            NodeResourcesBalancedAllocationArgs(
-                resources=(ResourceSpec(name="example.com/gpu", weight=1), CPU)
-            ),
+            NodeResourcesBalancedAllocationArgs(resources=(ResourceSpec(name="example.com/gpu", weight=1), CPU)),
         ),
         (
             "NodeResourcesFit",
@@ -176,9 +174,7 @@ def test_several_profiles_get_no_default_name_but_each_gets_default_plugins() ->
         (
             "NodeResourcesFit",
             {"scoringStrategy": {"type": "MostAllocated"}},
-            NodeResourcesFitArgs(
-                scoring_strategy=ScoringStrategy(type="MostAllocated", resources=(CPU, MEMORY))
-            ),
+            NodeResourcesFitArgs(scoring_strategy=ScoringStrategy(type="MostAllocated", resources=(CPU, MEMORY))),
         ),
         (
             "NodeResourcesFit",
@@ -204,16 +200,12 @@ def test_several_profiles_get_no_default_name_but_each_gets_default_plugins() ->
             "PodTopologySpread",
             {
                 "defaultingType": "List",
-                "defaultConstraints": [
-                    {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
-                ],
+                "defaultConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}],
             },
             PodTopologySpreadArgs(
                 defaulting_type="List",
                 default_constraints=(
-                    TopologySpreadConstraint(
-                        max_skew=1, topology_key="zone", when_unsatisfiable="ScheduleAnyway"
-                    ),
+                    TopologySpreadConstraint(max_skew=1, topology_key="zone", when_unsatisfiable="ScheduleAnyway"),
                 ),
             ),
         ),
@@ -321,9 +313,7 @@ def test_arguments_without_effect_are_dropped_with_a_warning() -> None:
     document = v1(
         profiles=[
             {
-                "plugins": {
-                    "multiPoint": {"disabled": [{"name": "ImageLocality"}, {"name": "NodeAffinity"}]}
-                },
+                "plugins": {"multiPoint": {"disabled": [{"name": "ImageLocality"}, {"name": "NodeAffinity"}]}},
                 "pluginConfig": [
                     {"name": "NodeAffinity", "args": {}},
                     {"name": "Nobody", "args": {"a": 1}},
@@ -336,8 +326,7 @@ def test_arguments_without_effect_are_dropped_with_a_warning() -> None:
     assert configuration.warnings == (
         "s.yaml: profiles[0].pluginConfig[0] has no effect: plugin NodeAffinity is not enabled in profile "
         "default-scheduler",
-        "s.yaml: profiles[0].pluginConfig[1] has no effect: plugin Nobody is not enabled in profile "
-        "default-scheduler",
+        "s.yaml: profiles[0].pluginConfig[1] has no effect: plugin Nobody is not enabled in profile default-scheduler",
         "s.yaml: profiles[0].pluginConfig[2] has no effect: plugin NodeName takes no arguments",
     )
     (profile,) = configuration.profiles
@@ -353,9 +342,7 @@ def test_resources_that_extenders_take_over_replace_the_ignored_ones_in_every_pr
         profiles=[
             {
                 "schedulerName": "a",
-                "pluginConfig": [
-                    {"name": "NodeResourcesFit", "args": {"ignoredResources": ["example.com/old"]}}
-                ],
+                "pluginConfig": [{"name": "NodeResourcesFit", "args": {"ignoredResources": ["example.com/old"]}}],
             },
             {"schedulerName": "b"},
         ],
@@ -386,13 +373,7 @@ def test_resources_that_extenders_take_over_replace_the_ignored_ones_in_every_pr
 
 def test_extenders_that_ignore_nothing_leave_the_arguments_alone() -> None:
     document = v1(
-        profiles=[
-            {
-                "pluginConfig": [
-                    {"name": "NodeResourcesFit", "args": {"ignoredResources": ["example.com/old"]}}
-                ]
-            }
-        ],
+        profiles=[{"pluginConfig": [{"name": "NodeResourcesFit", "args": {"ignoredResources": ["example.com/old"]}}]}],
         extenders=[{"urlPrefix": "http://one", "managedResources": [{"name": "example.com/a"}]}],
     )
     (profile,) = load_configuration(document, source="").profiles

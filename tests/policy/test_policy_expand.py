@@ -53,9 +53,7 @@ def shown(refs: tuple[PluginRef, ...]) -> str:
     ("points", "point", "expected"),
     [
         pytest.param({"multiPoint": f"{BASE} Both"}, "filter", "Both", id="a plugin goes wherever it fits"),
-        pytest.param(
-            {"multiPoint": f"{BASE} Both=5"}, "score", "Both=5", id="with its weight where it scores"
-        ),
+        pytest.param({"multiPoint": f"{BASE} Both=5"}, "score", "Both=5", id="with its weight where it scores"),
         pytest.param({"multiPoint": f"{BASE} Both=5"}, "placementScore", "Both=5", id="and rates placements"),
         pytest.param({"multiPoint": f"{BASE} Score Norm"}, "score", "Score=1 Norm=1", id="zero weighs one"),
         pytest.param({"multiPoint": f"{BASE} Score=-3"}, "score", "Score=-3", id="a negative weight stays"),
@@ -65,9 +63,7 @@ def shown(refs: tuple[PluginRef, ...]) -> str:
             "Score=1",
             id="disabled at one point",
         ),
-        pytest.param(
-            {"multiPoint": f"{BASE} Both Score", "score": "-Both"}, "filter", "Both", id="but not at another"
-        ),
+        pytest.param({"multiPoint": f"{BASE} Both Score", "score": "-Both"}, "filter", "Both", id="but not at another"),
         pytest.param({"multiPoint": f"{BASE} Both Score", "score": "-*"}, "score", "", id="a star empties"),
         pytest.param(
             {"multiPoint": f"{BASE} Both Score", "score": "-* Norm=2"},
@@ -117,9 +113,7 @@ def shown(refs: tuple[PluginRef, ...]) -> str:
             "",
             id="a plugin without extension points goes nowhere",
         ),
-        pytest.param(
-            {"multiPoint": BASE, "filter": "Both=9"}, "filter", "Both", id="no weight where none counts"
-        ),
+        pytest.param({"multiPoint": BASE, "filter": "Both=9"}, "filter", "Both", id="no weight where none counts"),
     ],
 )
 def test_expansion(points: dict[str, str], point: str, expected: str) -> None:
@@ -135,9 +129,7 @@ def test_expansion(points: dict[str, str], point: str, expected: str) -> None:
             'PostFilterPlugin "Who" does not exist',
             id="unknown, at the first point that is not switched off",
         ),
-        pytest.param(
-            {"multiPoint": BASE, "score": "Who"}, 'ScorePlugin "Who" does not exist', id="at a point"
-        ),
+        pytest.param({"multiPoint": BASE, "score": "Who"}, 'ScorePlugin "Who" does not exist', id="at a point"),
         pytest.param(
             {"multiPoint": BASE, "score": "Filter"},
             'plugin "Filter" does not extend ScorePlugin plugin',
@@ -231,9 +223,7 @@ def test_the_default_profile_expands_to_upstreams_plugins() -> None:
 
 
 def test_profiles_are_expanded_by_name() -> None:
-    configuration = SchedulerConfiguration(
-        (profile("a", multiPoint=BASE), profile("b", multiPoint=f"{BASE} Both"))
-    )
+    configuration = SchedulerConfiguration((profile("a", multiPoint=BASE), profile("b", multiPoint=f"{BASE} Both")))
     expanded = expand_all(configuration, HAS.get)
     assert [(name, shown(points["filter"])) for name, points in expanded.items()] == [
         ("a", ""),

@@ -15,9 +15,7 @@ from kwhatif.policy import as_yaml, expand, load_configuration
 from kwhatif.policy.intree import in_tree
 
 SAMPLE: Any = yaml.safe_load((Path(__file__).parent / "golden" / "custom.in.yaml").read_text())
-WORDS = st.sampled_from(
-    ["", "a", "*", "default-scheduler", "NodeResourcesFit", "List", "0s", "-1h", "\n", "é\x00"]
-)
+WORDS = st.sampled_from(["", "a", "*", "default-scheduler", "NodeResourcesFit", "List", "0s", "-1h", "\n", "é\x00"])
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | WORDS | st.text(max_size=5),
     lambda inner: (
@@ -63,9 +61,7 @@ def test_junk_is_refused(document: Any) -> None:
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(PLACES[1:]), JUNK, st.booleans())
-def test_junk_anywhere_in_a_good_file_is_taken_or_refused(
-    path: tuple[Any, ...], junk: Any, beside: bool
-) -> None:
+def test_junk_anywhere_in_a_good_file_is_taken_or_refused(path: tuple[Any, ...], junk: Any, beside: bool) -> None:
     document = copy.deepcopy(SAMPLE)
     *way, last = path
     parent = document

@@ -27,9 +27,7 @@ def words(given: tuple[Plugin, ...]) -> str:
         pytest.param("A B", "B A", "*", "B A", id="after a star the custom order holds"),
         pytest.param("A B", "X", "* A", "X", id="a star and a name are a star"),
         pytest.param("A B C", "B=7", "", "A B=7 C", id="an enabled default plugin keeps its position"),
-        pytest.param(
-            "A=1 B=2 C", "B A=5", "", "A=5 B C", id="the custom weight holds, also when there is none"
-        ),
+        pytest.param("A=1 B=2 C", "B A=5", "", "A=5 B C", id="the custom weight holds, also when there is none"),
         pytest.param("A B", "X B", "B", "A X B", id="disabled and enabled goes to the end"),
         pytest.param("A B", "B=1 B=2", "", "A B=2 B=1", id="of doublets the last takes the place"),
         pytest.param("A B", "X X", "", "A B X X", id="doublets of others stay"),
@@ -55,9 +53,7 @@ def test_without_custom_plugins_the_default_ones_are_kept_whole() -> None:
 
 
 def test_every_extension_point_is_merged_by_itself() -> None:
-    default = Plugins(
-        multi_point=PluginSet(enabled=plugins("A", "B")), placement_score=PluginSet(enabled=plugins("P"))
-    )
+    default = Plugins(multi_point=PluginSet(enabled=plugins("A", "B")), placement_score=PluginSet(enabled=plugins("P")))
     custom = Plugins(
         multi_point=PluginSet(enabled=plugins("X"), disabled=plugins("A")),
         score=PluginSet(disabled=plugins("X")),

@@ -53,9 +53,7 @@ def test_all_keys_are_sorted() -> None:
     check(as_document(load_configuration(yaml.safe_load((GOLDEN / "custom.in.yaml").read_text()), source="")))
 
 
-@pytest.mark.parametrize(
-    "text", ["y", "on", "1e3", "0x1F", "0o7", "1_0", "12:30", "~", "", "a: b", "*", "<<", "="]
-)
+@pytest.mark.parametrize("text", ["y", "on", "1e3", "0x1F", "0o7", "1_0", "12:30", "~", "", "a: b", "*", "<<", "="])
 def test_a_string_stays_a_string(text: str) -> None:
     config = [{"name": "Foo", "args": {"text": text}}]
     plugins = {"multiPoint": {"enabled": [{"name": "Foo"}]}}
@@ -128,9 +126,7 @@ ARGS: dict[str, st.SearchStrategy[Any]] = {
     ),
     "NodeAffinity": optional(
         addedAffinity=optional(
-            requiredDuringSchedulingIgnoredDuringExecution=optional(
-                nodeSelectorTerms=st.lists(TERMS, max_size=2)
-            ),
+            requiredDuringSchedulingIgnoredDuringExecution=optional(nodeSelectorTerms=st.lists(TERMS, max_size=2)),
             preferredDuringSchedulingIgnoredDuringExecution=st.lists(
                 st.fixed_dictionaries({"weight": st.integers(0, 100), "preference": TERMS}), max_size=2
             ),

@@ -53,8 +53,7 @@ def problems(**fields: Any) -> list[str]:
         ),
         (
             {"podInitialBackoffSeconds": 20},
-            "podMaxBackoffSeconds: Invalid value: 10: must be greater than or equal to "
-            "PodInitialBackoffSeconds",
+            "podMaxBackoffSeconds: Invalid value: 10: must be greater than or equal to PodInitialBackoffSeconds",
         ),
         (
             {"leaderElection": {"leaseDuration": "-1s", "renewDeadline": "-2s"}},
@@ -197,13 +196,11 @@ def test_all_profiles_sort_the_queue_with_the_same_arguments() -> None:
         ([{"weight": -1}], ""),
         (
             [{"bindVerb": "bind"}, {}, {"bindVerb": "bind"}],
-            'extenders: Invalid value: "found 2 extenders implementing bind": only one extender can '
-            "implement bind",
+            'extenders: Invalid value: "found 2 extenders implementing bind": only one extender can implement bind',
         ),
         (
             [{}, {"managedResources": [{"name": "cpu"}]}],
-            'extenders[1].managedResources[0].name: Invalid value: "cpu": is an invalid extended resource '
-            "name",
+            'extenders[1].managedResources[0].name: Invalid value: "cpu": is an invalid extended resource name',
         ),
         (
             [{"managedResources": [{"name": "requests.example.com/a"}]}],

@@ -39,9 +39,7 @@ def spread(*constraints: dict[str, Any], kind: str = "List") -> dict[str, Any]:
 
 def required(expressions: Any = (), fields: Any = ()) -> dict[str, Any]:
     term = {"matchExpressions": list(expressions), "matchFields": list(fields)}
-    return {
-        "addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}, term]}}
-    }
+    return {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}, term]}}}
 
 
 TERM = "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1]"
@@ -276,8 +274,7 @@ SHAPE = "scoringStrategy.requestedToCapacityRatio.shape"
         ),
         (
             {"ignoredResourceGroups": ["example.com/gpu"]},
-            'ignoredResourceGroups[0]: Invalid value: "example.com/gpu": resource group name can\'t '
-            "contain '/'",
+            "ignoredResourceGroups[0]: Invalid value: \"example.com/gpu\": resource group name can't contain '/'",
         ),
         (
             {"ignoredResourceGroups": ["-"]},
@@ -296,9 +293,7 @@ SHAPE = "scoringStrategy.requestedToCapacityRatio.shape"
             '"RequestedToCapacityRatio"',
         ),
         (
-            strategy(
-                "LeastAllocated", resources=[{"name": "cpu", "weight": -1}, {"name": "x", "weight": 101}]
-            ),
+            strategy("LeastAllocated", resources=[{"name": "cpu", "weight": -1}, {"name": "x", "weight": 101}]),
             "[scoringStrategy.resources[0].weight: Invalid value: -1: resource weight of cpu not in valid "
             "range "
             "(0, 100], scoringStrategy.resources[1].weight: Invalid value: 101: resource weight of x not in "

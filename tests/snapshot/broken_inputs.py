@@ -75,18 +75,12 @@ SECOND = "pods.yaml document 2"
 _FILES = (
     Broken("a file that is not there", "nowhere.yaml", "", "no such file", {}, "nowhere.yaml"),
     Broken("a name no file can have", "a\\x00b.yaml", "", "no file can have this name", {}, "a\0b.yaml"),
-    Broken(
-        "a directory without manifests", "dir", "", "no .json, .yaml or .yml", {"dir/notes.txt": b"x"}, "dir"
-    ),
-    Broken(
-        "a directory whose manifests are deeper", "dir", "", "no .json", {"dir/in/pod.json": POD_JSON}, "dir"
-    ),
+    Broken("a directory without manifests", "dir", "", "no .json, .yaml or .yml", {"dir/notes.txt": b"x"}, "dir"),
+    Broken("a directory whose manifests are deeper", "dir", "", "no .json", {"dir/in/pod.json": POD_JSON}, "dir"),
     case("an empty file", "pods.yaml", "", "", "holds no objects"),
     case("an empty packed file", "pods.json.gz", gzip.compress(b""), "", "holds no objects"),
     case("nothing but comments and separators", "pods.yaml", "# none\n---\n---\n", "", "holds no objects"),
-    case(
-        "a truncated gzip file", "pods.json.gz", gzip.compress(POD_JSON)[:-9], "", "gzip data ends too early"
-    ),
+    case("a truncated gzip file", "pods.json.gz", gzip.compress(POD_JSON)[:-9], "", "gzip data ends too early"),
     case("a gzip file of two bytes", "pods.json.gz", b"\x1f\x8b", "", "gzip data ends too early"),
     case(
         "a gzip file with a wrong checksum",
@@ -103,9 +97,7 @@ _FILES = (
         "",
         "zstd data ends too early",
     ),
-    case(
-        "a zstd file of nonsense", "pods.json.zst", b"\x28\xb5\x2f\xfdnonsense here", "", "damaged zstd data"
-    ),
+    case("a zstd file of nonsense", "pods.json.zst", b"\x28\xb5\x2f\xfdnonsense here", "", "damaged zstd data"),
     case("UTF-16 text", "pods.yaml", POD_YAML.encode("utf-16"), "", "UTF-16, expected UTF-8"),
     case(
         "Latin-1 text",
@@ -118,9 +110,7 @@ _FILES = (
 )
 
 _JSON = (
-    case(
-        "JSON with a trailing comma", "pods.json", '{"kind": "Pod",}', "line 1, column 16", "trailing comma"
-    ),
+    case("JSON with a trailing comma", "pods.json", '{"kind": "Pod",}', "line 1, column 16", "trailing comma"),
     case("JSON that ends too early", "pods.json", POD_JSON[:-1], "line 1, column", "ends too early"),
     case("JSON with single quotes", "pods.json", "{'kind': 'Pod'}", "line 1, column 2", "not valid JSON"),
     case(
@@ -147,9 +137,7 @@ _JSON = (
         "ends too early",
     ),
     case("text after a JSON document", "pods.json", POD_JSON + b"\n!", "line 2, column 1", "not valid JSON"),
-    case(
-        "JSON nested beyond reason", "pods.json", '{"a":' * 500 + "1" + "}" * 500, "$", "more than 200 levels"
-    ),
+    case("JSON nested beyond reason", "pods.json", '{"a":' * 500 + "1" + "}" * 500, "$", "more than 200 levels"),
     case("brackets without end", "pods.json", "[" * 100_000, "$", "more than 200 levels"),
     case("a JSON array", "pods.json", [pod()], "$", "expected an object, found a list"),
     case("a JSON string", "pods.json", '"pod"', "$", 'expected an object, found "pod"'),
@@ -198,9 +186,7 @@ _YAML = (
         "appears twice",
     ),
     case("an alias without anchor", "pods.yaml", "kind: *pod\n", "line 1, column 7", "*pod has no anchor"),
-    case(
-        "an anchor that contains itself", "pods.yaml", "a: &a [*a]\n", "line 1, column 8", "contains itself"
-    ),
+    case("an anchor that contains itself", "pods.yaml", "a: &a [*a]\n", "line 1, column 8", "contains itself"),
     case("a billion laughs", "pods.yaml", LAUGHS, "line 6", "more than 1,000,000 values"),
     case(
         "YAML nested beyond reason",
@@ -223,9 +209,7 @@ _YAML = (
         "line 1, column 4",
         '"!mine" is not supported',
     ),
-    case(
-        "binary data", "pods.yaml", "a: !!binary aGk=\n", "line 1, column 4", 'cannot be read as "!!binary"'
-    ),
+    case("binary data", "pods.yaml", "a: !!binary aGk=\n", "line 1, column 4", 'cannot be read as "!!binary"'),
     case(
         "a tag that does not fit",
         "pods.yaml",
@@ -245,9 +229,7 @@ _YAML = (
 )
 
 _OBJECTS = (
-    case(
-        "no apiVersion", "pods.json", {"kind": "Pod", "metadata": {"name": "a"}}, "$.apiVersion", "found none"
-    ),
+    case("no apiVersion", "pods.json", {"kind": "Pod", "metadata": {"name": "a"}}, "$.apiVersion", "found none"),
     case("no kind", "pods.json", {"apiVersion": "v1", "metadata": {"name": "a"}}, "$.kind", 'such as "Pod"'),
     case("a null kind", "pods.yaml", "apiVersion: v1\nkind:\n", "$.kind", "found none"),
     case(
@@ -295,9 +277,7 @@ _OBJECTS = (
         "found true",
     ),
     case("metadata as a list", "pods.json", {**pod(), "metadata": []}, "$.metadata", "found a list"),
-    case(
-        "a spec that is text", "pods.json", {**pod(), "spec": "x"}, "$.spec", 'expected an object, found "x"'
-    ),
+    case("a spec that is text", "pods.json", {**pod(), "spec": "x"}, "$.spec", 'expected an object, found "x"'),
     case(
         "cpu that is no quantity",
         "pods.json",
@@ -313,19 +293,13 @@ _OBJECTS = (
         'quantity such as "500m"',
     ),
     case("an empty quantity", "pods.json", requests(cpu=""), "requests.cpu", 'found ""'),
-    case(
-        "a truth value as quantity", "pods.json", requests(**{"a/b": True}), 'requests["a/b"]', "found true"
-    ),
+    case("a truth value as quantity", "pods.json", requests(**{"a/b": True}), 'requests["a/b"]', "found true"),
     case("a quantity in a list", "pods.json", requests(cpu=[1]), "requests.cpu", "found a list"),
-    case(
-        "a quantity without end", "pods.json", requests(cpu="9" * 5000), "requests.cpu", "expected a quantity"
-    ),
+    case("a quantity without end", "pods.json", requests(cpu="9" * 5000), "requests.cpu", "expected a quantity"),
     case("requests as a list", "pods.json", pod(overhead=["cpu"]), "$.spec.overhead", "expected an object"),
     case("a priority in quotes", "pods.json", pod(priority="1"), "$.spec.priority", "expected an integer"),
     case("a priority beyond 32 bits", "pods.json", pod(priority=2**31), "$.spec.priority", "to 2147483647"),
-    case(
-        "a priority beyond 64 bits", "pods.json", pod(priority=10**30), "$.spec.priority", "an integer from"
-    ),
+    case("a priority beyond 64 bits", "pods.json", pod(priority=10**30), "$.spec.priority", "an integer from"),
     case(
         "a fractional priority",
         "pods.yaml",
@@ -335,16 +309,10 @@ _OBJECTS = (
     ),
     case("containers in an object", "pods.json", pod(containers={}), "$.spec.containers", "expected a list"),
     case("a container that is text", "pods.json", pod(containers=["c"]), "$.spec.containers[0]", 'found "c"'),
-    case(
-        "a truth value in quotes", "pods.json", pod(hostNetwork="yes"), "$.spec.hostNetwork", "true or false"
-    ),
-    case(
-        "a node selector as a list", "pods.json", pod(nodeSelector=["a"]), "$.spec.nodeSelector", "an object"
-    ),
+    case("a truth value in quotes", "pods.json", pod(hostNetwork="yes"), "$.spec.hostNetwork", "true or false"),
+    case("a node selector as a list", "pods.json", pod(nodeSelector=["a"]), "$.spec.nodeSelector", "an object"),
     case("a number as node name", "pods.json", pod(nodeName=4), "$.spec.nodeName", "expected a string"),
-    case(
-        "a second document misfit", "pods.yaml", POD_YAML + "---\n" + POD_YAML + "spec: 1\n", "$.spec", SECOND
-    ),
+    case("a second document misfit", "pods.yaml", POD_YAML + "---\n" + POD_YAML + "spec: 1\n", "$.spec", SECOND),
     case(
         "values outside a list",
         "pods.json",
@@ -355,9 +323,7 @@ _OBJECTS = (
 )
 
 _LISTS = (
-    case(
-        "items in an object", "pods.json", listing("List", {}), "$.items", "expected a list, found an object"
-    ),
+    case("items in an object", "pods.json", listing("List", {}), "$.items", "expected a list, found an object"),
     case(
         "an item that is text",
         "pods.json",
@@ -428,9 +394,7 @@ _SNAPSHOTS = (
         "$.apiVersion",
         "v9",
     ),
-    case(
-        "snapshot objects as a list", "c.json", snapshot([]), "$.objects", "expected an object, found a list"
-    ),
+    case("snapshot objects as a list", "c.json", snapshot([]), "$.objects", "expected an object, found a list"),
     case("snapshot pods in an object", "c.json", snapshot({"Pod": {}}), "$.objects.Pod", "expected a list"),
     case(
         "a snapshot pod without name",
@@ -460,9 +424,7 @@ _SNAPSHOTS = (
         "$.objects.Pod[1]",
         "$.objects.Pod[0]",
     ),
-    case(
-        "an unknown kind as text", "c.json", snapshot({"Gadget": "x"}), "$.objects.Gadget", "expected a list"
-    ),
+    case("an unknown kind as text", "c.json", snapshot({"Gadget": "x"}), "$.objects.Gadget", "expected a list"),
     case(
         "a snapshot from no time",
         "c.json",

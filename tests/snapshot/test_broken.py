@@ -20,9 +20,7 @@ def error_of(broken: Broken, message: str, directory: Path) -> str:
 
 
 @by_name
-def test_loading_a_broken_input_raises_one_error_that_names_file_and_place(
-    broken: Broken, tmp_path: Path
-) -> None:
+def test_loading_a_broken_input_raises_one_error_that_names_file_and_place(broken: Broken, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load_snapshot([broken.write(tmp_path)])
     message = error_of(broken, str(caught.value), tmp_path)

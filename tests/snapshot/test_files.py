@@ -164,9 +164,7 @@ def test_a_small_file_that_unpacks_to_a_huge_one_is_refused_on_the_way(
         read(tmp_path)
 
 
-def test_missing_permission_and_other_trouble_are_told_apart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_permission_and_other_trouble_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path, "a.yaml")
 
     def refuse(error: OSError) -> Any:

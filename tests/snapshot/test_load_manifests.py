@@ -101,9 +101,7 @@ def test_further_structs_can_be_asked_for(tmp_path: Path) -> None:
         spec: dict[str, int] | None = None
 
     def structs(api_version: str, kind: str) -> type[Resource] | None:
-        return (
-            Deployment if (api_version, kind) == ("apps/v1", "Deployment") else struct_for(api_version, kind)
-        )
+        return Deployment if (api_version, kind) == ("apps/v1", "Deployment") else struct_for(api_version, kind)
 
     path = tmp_path / "d.yaml"
     path.write_text("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {replicas: 2}\n")

@@ -131,8 +131,7 @@ def test_the_error_of_a_duplicate_names_both_places(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load(tmp_path, a_yaml=f"# mine\n---\napiVersion: v1\nkind: List\nitems:\n{node}\n", b_json=own)
     assert str(caught.value).replace(f"{tmp_path}/", "") == (
-        'b.json: $.objects.Node[0]: Node "one" appears twice: '
-        "it is also in a.yaml document 1 (line 3) $.items[0]"
+        'b.json: $.objects.Node[0]: Node "one" appears twice: it is also in a.yaml document 1 (line 3) $.items[0]'
     )
 
 
@@ -153,9 +152,7 @@ def test_own_snapshots_and_manifests_are_merged(tmp_path: Path) -> None:
         "metadata": {"source": "test", "kubernetesVersion": "v1.29.1", "unreadable": {"Event": "gone"}},
         "objects": {"Pod": [{"metadata": {"name": "p"}}], "Gadget": [{}]},
     }
-    snapshot = load(
-        tmp_path, a_json=first, b_yaml=json.dumps(second), c_json=obj("Deployment", "d", api="apps/v1")
-    )
+    snapshot = load(tmp_path, a_json=first, b_yaml=json.dumps(second), c_json=obj("Deployment", "d", api="apps/v1"))
     assert names(snapshot) == {"Node": ["/n"], "Pod": ["default/p"]}
     assert (snapshot.source, snapshot.kubernetes_version) == ("prod, test", "v1.36.0")
     assert snapshot.taken_at == "2026-03-01T11:29:02.123456789Z"

@@ -77,9 +77,7 @@ def contents(snapshot: Snapshot) -> dict[str, list[Resource]]:
     ("name", "unpack"),
     [("c.json", bytes), ("c.json.gz", gzip.decompress), ("c.zst", zstandard.ZstdDecompressor().decompress)],
 )
-def test_a_written_snapshot_reads_back_the_same_however_it_is_packed(
-    tmp_path: Path, name: str, unpack: Any
-) -> None:
+def test_a_written_snapshot_reads_back_the_same_however_it_is_packed(tmp_path: Path, name: str, unpack: Any) -> None:
     path = str(tmp_path / name)
     write_snapshot(sample(), path)
     again = load_snapshot([path])
@@ -114,9 +112,7 @@ def test_quantities_keep_their_amount_and_their_look(tmp_path: Path) -> None:
     texts = ["1500m", "1.500", "8Ei", "100E", "1e3", "73.019Gi", "100000000000000000000"]
     allocatable = {f"r{i}": Quantity.parse(text) for i, text in enumerate(texts)}
     path = str(tmp_path / "c.json")
-    write_snapshot(
-        snapshot_of(Node(metadata=ObjectMeta(name="n"), status=NodeStatus(allocatable=allocatable))), path
-    )
+    write_snapshot(snapshot_of(Node(metadata=ObjectMeta(name="n"), status=NodeStatus(allocatable=allocatable))), path)
     (node,) = load_snapshot([path]).objects.of(Node)
     assert node.status.allocatable is not None
     for name, quantity in allocatable.items():
@@ -169,26 +165,20 @@ def test_a_place_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> Non
 
 def test_what_has_no_place_in_json_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(NotImplementedError, match="no place for a object"):
-        write_snapshot(
-            snapshot_of(ResourceClaim(metadata=ObjectMeta(name="c"), spec=object())), str(tmp_path / "c")
-        )
+        write_snapshot(snapshot_of(ResourceClaim(metadata=ObjectMeta(name="c"), spec=object())), str(tmp_path / "c"))
     assert os.listdir(tmp_path) == []
 
 
 # --- times
 
 
-@pytest.mark.parametrize(
-    "time", ["2026-03-01T11:29:02Z", "2026-03-01T11:29:02.5+05:30", "1999-12-31T23:59:59-00:00"]
-)
+@pytest.mark.parametrize("time", ["2026-03-01T11:29:02Z", "2026-03-01T11:29:02.5+05:30", "1999-12-31T23:59:59-00:00"])
 def test_times_are_those_of_rfc_3339(tmp_path: Path, time: str) -> None:
     write_snapshot(Snapshot(taken_at=time), str(tmp_path / "c.json"))
     assert load_snapshot([str(tmp_path)]).taken_at == time
 
 
-@pytest.mark.parametrize(
-    "time", ["", "2026-03-01", "2026-03-01T11:29:02", "2026-13-01T00:00:00Z", "20260301T000000Z"]
-)
+@pytest.mark.parametrize("time", ["", "2026-03-01", "2026-03-01T11:29:02", "2026-13-01T00:00:00Z", "20260301T000000Z"])
 def test_other_times_are_refused(tmp_path: Path, time: str) -> None:
     write_snapshot(Snapshot(taken_at=time), str(tmp_path / "c.json"))
     with pytest.raises(InputError, match=r"\$\.metadata\.takenAt: expected a time such as"):
@@ -203,9 +193,7 @@ def validator() -> jsonschema.Draft202012Validator:
 
 
 def test_the_schema_file_is_what_the_structs_say() -> None:
-    assert SCHEMA_FILE.read_text() == schema_text(), (
-        "run the command in the docstring of kwhatif/snapshot/schema.py"
-    )
+    assert SCHEMA_FILE.read_text() == schema_text(), "run the command in the docstring of kwhatif/snapshot/schema.py"
 
 
 def test_the_schema_is_a_schema_and_knows_every_kind() -> None:

@@ -1,0 +1,52 @@
+"""What can happen to a cluster that may let a waiting pod fit, and which waiting pods it concerns.
+
+A plugin says in ``requeue_on`` which happenings it cares about, and for each a question about one waiting pod:
+could this happening change my answer? Upstream: EventsToRegister and QueueingHintFn of each plugin, and
+pkg/scheduler/framework/events.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from kwhatif.cluster.shapes import PodInfo
+
+if TYPE_CHECKING:
+    from kwhatif.cluster.cluster import Cluster
+
+__all__ = ["EVERYTHING", "Event", "Happening", "Hint", "always"]
+
+
+class Event(StrEnum):
+    POD_ADDED = "AssignedPodAdd"
+    POD_DELETED = "AssignedPodDelete"
+    GATES_REMOVED = "PodSchedulingGatesEliminated"
+    VOLUME_CHANGED = "PersistentVolumeUpdate"
+    CLAIM_CHANGED = "PersistentVolumeClaimUpdate"
+    TIMEOUT = "UnschedulableTimeout"
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """An event and the pod it is about; for a claim, its namespace and name."""
+
+    event: Event
+    cluster: Cluster
+    pod: PodInfo | None = None
+    claim: tuple[str, str] | None = None
+
+
+Hint = Callable[[PodInfo, Happening], bool]
+"""Whether a happening might let a waiting pod fit."""
+
+
+def always(waiting: PodInfo, happening: Happening) -> bool:
+    """Any such happening might."""
+    return True
+
+
+EVERYTHING: Mapping[Event, Hint] = dict.fromkeys(Event, always)
+"""For plugins that do not say: whatever happens, the pod is tried again."""

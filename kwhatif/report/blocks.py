@@ -1,0 +1,68 @@
+"""What a report is made of, before anybody decides what it looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+__all__ = ["NONE", "Block", "Facts", "Heading", "Lines", "Table", "counted", "joined", "of", "some"]
+
+NONE = "<none>"
+"""What kubectl prints where there is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Opens a part of a report; stands directly over the block that follows."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Labels and values, as ``kubectl describe`` has them."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Sentences, one a line. ``listed``: they are items of a list."""
+
+    texts: tuple[str, ...]
+    listed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns with a header each; rows are as long as the headers. Names among the headers keep their case."""
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    names_from: int | None = None
+
+
+Block = Heading | Facts | Lines | Table
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """``1 pod``, ``2 pods``."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def of(part: int, whole: int, one: str) -> str:
+    """``3 of 4 pods``."""
+    return f"{part} of {counted(whole, one)}"
+
+
+def some(names: Sequence[str], most: int = 3) -> str:
+    """``a, b, c and 4 more``."""
+    more = len(names) - most
+    if more <= 0:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {more} more"
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Comma-separated, or ``<none>``."""
+    return ", ".join(texts) or NONE

@@ -1,0 +1,53 @@
+"""Blocks as Markdown, for a pull request or a wiki. No name can break out of its cell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table
+from kwhatif.report.escape import clean
+
+__all__ = ["escaped", "markdown_of"]
+
+_SPECIAL = re.compile(r"([\\`*_\[\]|~#!$])")
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    return _SPECIAL.sub(r"\\\1", clean(text).translate(_ENTITIES))
+
+
+def markdown_of(blocks: Iterable[Block]) -> str:
+    """The report as GitHub-flavoured Markdown, ending in a newline."""
+    return "\n\n".join(map(_drawn, blocks)) + "\n"
+
+
+def _drawn(block: Block) -> str:
+    match block:
+        case Heading(text):
+            return f"### {escaped(text)}"
+        case Facts(pairs):
+            return "\n".join(f"- **{label}:** {escaped(value)}" for label, value in pairs)
+        case Lines(texts, listed):
+            if listed:
+                return "\n".join(f"- {escaped(text.strip())}" for text in texts)
+            return "  \n".join(map(escaped, texts))
+        case Table(headers, rows, names_from):
+            return _table(headers, rows, names_from)
+
+
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], names_from: int | None) -> str:
+    capitals = len(headers) if names_from is None else names_from
+    heads = [head if place >= capitals else head[:1].upper() + head[1:] for place, head in enumerate(headers)]
+    lines = [_row(heads), _rule(len(headers)), *map(_row, rows)]
+    return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(map(escaped, cells))} |"
+
+
+def _rule(number: int) -> str:
+    return f"|{' --- |' * number}"

@@ -1,0 +1,102 @@
+"""Where pods would go, as a table like kubectl's, with the victims and what the answer stands on."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, counted, joined, of
+from kwhatif.report.fidelity_text import fidelity_blocks
+from kwhatif.results import Placement, PlaceResult, Victim
+
+__all__ = ["place_blocks", "summary", "victim_table"]
+
+_HEADERS = ("namespace", "pod", "node", "score", "feasible", "evaluated", "ties", "reason")
+_WIDE = ("scheduler", "priority", "scores", "tied", "origin", "defaults")
+
+
+def place_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
+    """The report; a ``wide`` one says more of each pod."""
+    blocks: list[Block] = []
+    if result.placements:
+        headers = (*_HEADERS[:-1], *_WIDE, _HEADERS[-1]) if wide else _HEADERS
+        rows = tuple(_row(placement, result.nodes, wide) for placement in result.placements)
+        blocks.append(Table(headers, rows))
+    victims = [(placement, victim) for placement in result.placements for victim in placement.victims]
+    if victims:
+        blocks += [Heading("VICTIMS"), victim_table(victims, wide=wide)]
+    blocks.append(Lines((summary(result),)))
+    return [*blocks, *fidelity_blocks(result.fidelity)]
+
+
+def summary(result: PlaceResult) -> str:
+    """``3 of 4 pods placed, 1 gated, 2 victims``."""
+    if not result.placements:
+        return "No pods to place."
+    outcomes = Counter(placement.outcome for placement in result.placements)
+    parts = [f"{of(outcomes['placed'], len(result.placements), 'pod')} placed"]
+    parts += [f"{outcomes[name]} {name}" for name in ("gated", "waiting", "skipped") if outcomes[name]]
+    victims = sum(len(placement.victims) for placement in result.placements)
+    if victims:
+        parts.append(counted(victims, "victim"))
+    return ", ".join(parts)
+
+
+def _row(placement: Placement, nodes: int, wide: bool) -> tuple[str, ...]:
+    namespace, _, name = placement.pod.partition("/")
+    looked = placement.outcome in ("placed", "waiting", "unschedulable")
+    cells = (
+        namespace,
+        name,
+        placement.node or NONE,
+        "-" if placement.score is None else str(placement.score),
+        f"{placement.feasible}/{nodes}" if looked else "-",
+        str(placement.evaluated) if looked else "-",
+        str(placement.ties) if placement.ties else "-",
+    )
+    if not wide:
+        return (*cells, _reason(placement))
+    scores = ",".join(f"{score.plugin}={score.weighted}" for score in placement.scores)
+    more = max(placement.ties - len(placement.tied), 0) if placement.tied else 0
+    tied = ",".join((*placement.tied, *([f"and {more} more"] if more else [])))
+    return (
+        *cells,
+        placement.scheduler or NONE,
+        str(placement.priority),
+        scores or NONE,
+        tied or NONE,
+        placement.origin or NONE,
+        "; ".join(placement.defaults) or NONE,
+        _reason(placement),
+    )
+
+
+def _reason(placement: Placement) -> str:
+    evicts = f"evicts {counted(len(placement.victims), 'pod')}" if placement.victims else ""
+    match placement.outcome:
+        case "placed":
+            return evicts
+        case "waiting":
+            held = "waits for a permit"
+        case "gated" | "skipped":
+            held = f"{placement.outcome}: {placement.message}"
+        case _:
+            held = placement.message
+    return f"{evicts}; {held}" if evicts else held
+
+
+def victim_table(victims: list[tuple[Placement, Victim]], *, wide: bool = False) -> Table:
+    """A row a victim; ``FOR`` names the pod that takes its place."""
+    headers = ("pod", "node", "priority", "owner", "for", "budgets")
+    rows = []
+    for placement, victim in victims:
+        budgets = joined(victim.budgets)
+        row = (
+            victim.pod + (" (terminating)" if victim.terminating else ""),
+            victim.node,
+            str(victim.priority),
+            victim.owner or NONE,
+            placement.pod,
+            f"{budgets} (violated)" if victim.violates else budgets,
+        )
+        rows.append((*row, placement.criterion or NONE) if wide else row)
+    return Table((*headers, "chosen by") if wide else headers, tuple(rows))

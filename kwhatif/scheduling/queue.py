@@ -1,0 +1,222 @@
+"""The scheduling queue: pods to try now, pods that back off, and pods that wait for something to happen.
+
+Time is a number of seconds that the caller moves; nothing here looks at a clock. Upstream:
+pkg/scheduler/backend/queue (scheduling_queue.go, backoff_queue.go, active_queue.go).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import floor
+from typing import Any
+
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.framework.events import Event, Happening, Hint
+from kwhatif.framework.status import Status
+
+__all__ = ["QueuedPod", "SchedulingQueue"]
+
+LEFTOVER_AFTER = 300.0
+"""A pod that nothing has brought back is tried again after so many seconds."""
+
+Hints = Mapping[Event, Hint]
+
+
+@dataclass(slots=True, eq=False)
+class QueuedPod:
+    """A pod in the queue.
+
+    ``rejectors`` are the plugins that turned it down last time; only what they care about brings it back. A pod
+    that failed without one (an error) backs off and comes back by itself.
+    """
+
+    info: PodInfo
+    profile: str
+    timestamp: float = 0.0
+    order: int = 0
+    attempts: int = 0
+    unschedulable: int = 0
+    errors: int = 0
+    rejectors: frozenset[str] = frozenset()
+    gate: Status | None = None
+    backoff_until: float | None = None
+    place: str = ""
+
+
+@dataclass(eq=False)
+class SchedulingQueue:
+    """Active, backing off, waiting.
+
+    ``sort_key`` orders active pods, ``pre_enqueue`` is asked before a pod may become active, ``hints`` gives the
+    queueing hints of a profile's plugin. With ``pop_from_backoff`` a pod that backs off is taken when nothing
+    else is to be done.
+    """
+
+    sort_key: Callable[[QueuedPod], Any]
+    pre_enqueue: Callable[[QueuedPod], Status | None]
+    hints: Callable[[str, str], Hints]
+    initial_backoff: float = 1.0
+    max_backoff: float = 10.0
+    pop_from_backoff: bool = True
+    now: float = 0.0
+    _active: list[tuple[Any, int, QueuedPod]] = field(default_factory=list)
+    _backoff: dict[str, QueuedPod] = field(default_factory=dict)
+    _waiting: dict[frozenset[str], dict[str, QueuedPod]] = field(default_factory=dict)
+    _count: int = 0
+
+    # --- coming in
+
+    def add(self, pod: QueuedPod) -> None:
+        """A new pod; it becomes active unless a PreEnqueue plugin holds it back."""
+        self._stamp(pod)
+        self._activate(pod)
+
+    def add_unschedulable(self, pod: QueuedPod, rejectors: Iterable[str], meanwhile: Iterable[Happening] = ()) -> None:
+        """A pod whose cycle failed. What happened ``meanwhile`` may bring it back at once."""
+        pod.rejectors = frozenset(rejectors)
+        if pod.rejectors:
+            pod.unschedulable += 1
+            pod.errors = 0
+        else:
+            pod.errors += 1
+        self._stamp(pod)
+        pod.backoff_until = None
+        if not pod.rejectors or any(self._worth(pod, happening) for happening in meanwhile):
+            self._requeue(pod)
+        else:
+            self._wait(pod)
+
+    def remove(self, uid: str) -> QueuedPod | None:
+        """Take a pod out, wherever it is."""
+        found = self._backoff.pop(uid, None)
+        for group in self._waiting.values():
+            found = group.pop(uid, None) or found
+        for _, _, pod in self._active:
+            if pod.info.uid == uid and pod.place == "active":
+                found = pod
+        if found is not None:
+            found.place = ""
+        return found
+
+    def _stamp(self, pod: QueuedPod) -> None:
+        pod.timestamp = self.now
+        self._count += 1
+        pod.order = self._count
+
+    # --- going out
+
+    def pop(self) -> QueuedPod | None:
+        """The next pod to try."""
+        while self._active:
+            _, _, pod = heapq.heappop(self._active)
+            if pod.place == "active":
+                return self._taken(pod)
+        if self.pop_from_backoff:
+            candidates = [pod for pod in self._backoff.values() if pod.rejectors]
+            if candidates:
+                pod = min(candidates, key=lambda p: (self.backoff_end(p), self.sort_key(p)))
+                del self._backoff[pod.info.uid]
+                return self._taken(pod)
+        return None
+
+    @staticmethod
+    def _taken(pod: QueuedPod) -> QueuedPod:
+        pod.place = ""
+        pod.attempts += 1
+        return pod
+
+    # --- time and events
+
+    def backoff_end(self, pod: QueuedPod) -> float:
+        """When the pod may be tried again; the first second doubles with every failure, up to a most."""
+        if pod.backoff_until is None:
+            count = pod.errors or pod.unschedulable
+            pause = min(self.initial_backoff * 2 ** max(count - 1, 0), self.max_backoff) if count else 0.0
+            pod.backoff_until = self._aligned(pod.timestamp + pause) if count else -1.0
+        return pod.backoff_until
+
+    def _backing_off(self, pod: QueuedPod) -> bool:
+        return self.backoff_end(pod) >= self._aligned(self.now)
+
+    def _aligned(self, moment: float) -> float:
+        """Backoffs end with a whole second, so that pods of one second are ordered by priority."""
+        return float(floor(moment)) if self.pop_from_backoff else moment
+
+    def flush_backoff(self) -> list[QueuedPod]:
+        """Make active what has backed off for long enough (every second)."""
+        ready = [pod for pod in self._backoff.values() if not self._backing_off(pod)]
+        for pod in sorted(ready, key=lambda p: (self.backoff_end(p), self.sort_key(p))):
+            del self._backoff[pod.info.uid]
+            self._activate(pod, ask=not self.pop_from_backoff)
+        return ready
+
+    def flush_leftover(self) -> list[QueuedPod]:
+        """Bring back what has waited for five minutes (every thirty seconds)."""
+        late = [pod for pod in self.waiting() if pod.gate is None and self.now - pod.timestamp > LEFTOVER_AFTER]
+        for pod in late:
+            del self._waiting[pod.rejectors][pod.info.uid]
+            self._requeue(pod)
+        return late
+
+    def happened(self, happening: Happening) -> list[QueuedPod]:
+        """Bring back the waiting pods that this may help."""
+        back = []
+        for rejectors, group in list(self._waiting.items()):
+            profiles = {pod.profile for pod in group.values()}
+            if not any(happening.event in self.hints(profile, name) for profile in profiles for name in rejectors):
+                continue
+            for pod in list(group.values()):
+                if self._worth(pod, happening):
+                    del group[pod.info.uid]
+                    self._requeue(pod)
+                    back.append(pod)
+        return back
+
+    def _worth(self, pod: QueuedPod, happening: Happening) -> bool:
+        """Whether one of the plugins that turned the pod down thinks that it may fit now."""
+        if pod.gate is not None and happening.event not in self.hints(pod.profile, pod.gate.plugin):
+            return False
+        for name in pod.rejectors:
+            hint = self.hints(pod.profile, name).get(happening.event)
+            if hint is not None and hint(pod.info, happening):
+                return True
+        return False
+
+    # --- where pods are
+
+    def waiting(self) -> list[QueuedPod]:
+        """Pods that wait for something to happen, gated ones among them."""
+        return [pod for group in self._waiting.values() for pod in group.values()]
+
+    def backing_off(self) -> list[QueuedPod]:
+        return list(self._backoff.values())
+
+    def _requeue(self, pod: QueuedPod) -> None:
+        if self._backing_off(pod):
+            if self.pop_from_backoff and self._gated(pod):
+                return
+            pod.place = "backoff"
+            self._backoff[pod.info.uid] = pod
+        else:
+            self._activate(pod)
+
+    def _activate(self, pod: QueuedPod, *, ask: bool = True) -> None:
+        if ask and self._gated(pod):
+            return
+        pod.place = "active"
+        heapq.heappush(self._active, (self.sort_key(pod), pod.order, pod))
+
+    def _gated(self, pod: QueuedPod) -> bool:
+        """Whether PreEnqueue holds the pod back; then it waits."""
+        pod.gate = self.pre_enqueue(pod)
+        if pod.gate is None:
+            return False
+        pod.rejectors |= {pod.gate.plugin}
+        self._wait(pod)
+        return True
+
+    def _wait(self, pod: QueuedPod) -> None:
+        pod.place = "waiting"
+        self._waiting.setdefault(pod.rejectors, {})[pod.info.uid] = pod

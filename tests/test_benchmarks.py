@@ -1,0 +1,57 @@
+"""The benchmarks run and count right; how fast they are is none of a test's business."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+WORKLOADS = ("basic", "spread", "prefspread", "affinity", "antiaffinity", "prefaffinity", "nodeaffinity", "mixed")
+
+
+def run(*arguments: str) -> list[dict[str, Any]]:
+    program, *rest = arguments
+    command = [sys.executable, str(BENCHMARKS / program), *rest]
+    # kwhatif is found beside the benchmarks, installed or not.
+    environment = {**os.environ, "PYTHONPATH": str(BENCHMARKS.parent)}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def scenario(directory: Path, workload: str, nodes: int, pods: int) -> str:
+    path = directory / f"{workload}.json"
+    run("workloads.py", workload, str(nodes), str(pods), "-o", str(path))
+    return str(path)
+
+
+def test_all_pods_of_all_workloads_find_a_node(tmp_path: Path) -> None:
+    workloads = [*WORKLOADS, "templates"]
+    figures = run("engine.py", *(scenario(tmp_path, workload, 12, 10) for workload in workloads))
+    assert [line["name"] for line in figures] == [f"{workload}-12-10" for workload in workloads]
+    for line in figures:
+        assert (line["nodes"], line["bound"], line["pods"], line["placed"], line["victims"]) == (12, 12, 10, 10, 0)
+        assert line["podsPerSecond"] == pytest.approx(10 / line["seconds"], rel=0.05)
+        assert line["peakMemoryMiB"] > 1
+
+
+def test_preempt_evicts_as_many_as_it_needs(tmp_path: Path) -> None:
+    path = scenario(tmp_path, "preempt", 5, 3)
+    (line,) = run("engine.py", path, "--repeat", "2", "--all-nodes")
+    assert (line["bound"], line["placed"]) == (50, 3)
+    assert line["victims"] >= 3
+
+
+def test_a_workload_is_the_same_every_time() -> None:
+    assert run("workloads.py", "mixed", "3", "7") == run("workloads.py", "mixed", "3", "7")
+
+
+@pytest.mark.parametrize("form", ["snapshot", "kubectl"])
+def test_load_reads_back_what_it_wrote(form: str) -> None:
+    (line,) = run("load.py", "--nodes", "20", "--pods", "100", "--format", form)
+    assert (line["format"], line["nodes"], line["pods"]) == (form, 20, 100)

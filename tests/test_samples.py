@@ -1,0 +1,183 @@
+"""Every sample does what its comment and the README promise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.framework.outside import load_outside
+from kwhatif.policy.load import examine, load_configuration
+from kwhatif.results import ExplainResult, Placement, PlaceResult
+from kwhatif.scheduling.setup import Setup
+from kwhatif.snapshot.load import decode_objects, load_manifests, load_snapshot
+from kwhatif.versions import features_of
+from kwhatif.whatif.conformance import Scenario, answer
+from kwhatif.whatif.explain import explain
+from kwhatif.whatif.place import place
+from kwhatif.whatif.session import Session, asked_pods, pending_pods
+
+SAMPLES = Path(__file__).parent.parent / "samples"
+CLUSTER = str(SAMPLES / "cluster")
+THREE_NODES = str(SAMPLES / "three-nodes.json")
+
+FILES = {
+    *(f"cluster/{kind}.yaml" for kind in ("namespaces", "nodes", "pods", "priorityclasses")),
+    *(f"cluster/{kind}.yaml" for kind in ("poddisruptionbudgets", "replicasets", "services", "statefulsets")),
+    *(f"manifests/{name}.yaml" for name in ("gpu", "spread", "too-big", "urgent", "web")),
+    *(f"plugins/{name}.py" for name in ("per_node", "sample_plugin")),
+    *(f"policies/{name}.yaml" for name in ("most-allocated", "per-node", "requested-to-capacity")),
+    *(f"policies/{name}.yaml" for name in ("sample-plugin", "two-profiles")),
+    "scenario.jsonl",
+    "three-nodes.json",
+}
+
+
+def session(snapshot: str = CLUSTER, policy: str = "", plugin: str = "") -> Session:
+    document = yaml.safe_load((SAMPLES / "policies" / f"{policy}.yaml").read_text()) if policy else None
+    outside = load_outside([f"{SAMPLES}/plugins/{plugin}"] if plugin else [])
+    setup = Setup(load_configuration(document, source=policy), features_of(), outside)
+    return Session(load_snapshot([snapshot]), setup)
+
+
+def placed(*names: str, at: Session | None = None) -> PlaceResult:
+    at = at or session()
+    manifests = load_manifests([str(SAMPLES / "manifests" / f"{name}.yaml") for name in names])
+    return place(at, asked_pods(manifests, at.snapshot)[0])
+
+
+def explained(name: str) -> ExplainResult:
+    at = session()
+    manifests = load_manifests([str(SAMPLES / "manifests" / f"{name}.yaml")])
+    return explain(at, asked_pods(manifests, at.snapshot)[0])
+
+
+def by_pod(result: PlaceResult) -> dict[str, Placement]:
+    return {placement.pod.partition("/")[2]: placement for placement in result.placements}
+
+
+def test_every_sample_is_known_here() -> None:
+    found = {str(path.relative_to(SAMPLES)) for path in SAMPLES.rglob("*.*") if path.is_file()}
+    assert {name for name in found if "__pycache__" not in name} == FILES
+
+
+def test_the_cluster_is_sound() -> None:
+    snapshot = load_snapshot([CLUSTER])
+    nodes, pods = snapshot.objects.of(Node), snapshot.objects.of(Pod)
+    assert len(nodes) == 6
+    assert len({(node.metadata.labels or {})["topology.kubernetes.io/zone"] for node in nodes}) == 3
+    assert [node.name for node in nodes if node.spec.unschedulable] == ["general-a-2"]
+    assert {pod.namespace for pod in pods} == {"batch", "kube-system", "monitoring", "shop"}
+    assert sum(pod.status.phase == "Running" for pod in pods) == 37
+    cluster = session().cluster
+    assert (cluster.requested <= cluster.columns.allocatable).all()
+    assert not snapshot.ignored
+
+
+@pytest.mark.parametrize("snapshot", [CLUSTER, THREE_NODES])
+def test_nothing_the_samples_lack_touches_a_pod(snapshot: str) -> None:
+    assert placed("web", at=session(snapshot)).fidelity.touching == ()
+
+
+def test_web_fits() -> None:
+    result = placed("web")
+    assert {placement.outcome for placement in result.placements} == {"placed"}
+    assert len({placement.node for placement in result.placements}) > 1
+
+
+def test_urgent_evicts_two_batch_pods_because_a_budget_protects_the_single_one() -> None:
+    (placement,) = placed("urgent").placements
+    assert placement.node == "general-b-1"
+    assert [victim.owner.rpartition("-")[0] for victim in placement.victims] == ["Job/report", "Job/thumbnails"]
+    assert placement.criterion == "fewest budget violations"
+    (report,) = explained("urgent").pods
+    chosen, other = report.evictions
+    assert (chosen.node, len(chosen.victims), chosen.violations) == ("general-b-1", 2, 0)
+    assert (other.node, len(other.victims), other.violations) == ("general-a-1", 1, 1)
+    assert other.victims[0].budgets == ("cart",)
+
+
+def test_too_big_fits_nowhere_and_one_toleration_would_do() -> None:
+    (placement,) = placed("too-big").placements
+    assert placement.message == (
+        "0/6 nodes are available: 1 node(s) were unschedulable, 2 node(s) had untolerated taint(s), "
+        "3 Insufficient cpu, 3 Insufficient memory. no new claims to deallocate, preemption: "
+        "0/6 nodes are available: 6 Preemption is not helpful for scheduling."
+    )
+    (report,) = explained("too-big").pods
+    fixes = [(fix.change, fix.node) for fix in report.fixes]
+    assert fixes == [("add a toleration for nvidia.com/gpu=present:NoSchedule", "gpu-b-1")]
+
+
+def test_of_the_gpu_pods_the_one_with_the_toleration_fits() -> None:
+    found = by_pod(placed("gpu"))
+    assert found["inference"].node == "gpu-b-1"
+    assert found["notebook"].outcome == "unschedulable"
+
+
+def test_spread_takes_a_zone_each_and_then_there_is_none_left() -> None:
+    found = by_pod(placed("spread"))
+    zones = {found[f"recommender-{i}"].node[:-2] for i in (1, 2, 3)}
+    assert zones == {"general-a", "general-b", "general-c"}
+    assert "3 node(s) didn't match pod anti-affinity rules" in found["recommender-4"].message
+
+
+def test_the_demo_leaves_only_too_big_without_a_node() -> None:
+    result = placed("web", "urgent", "too-big")
+    assert result.placements[0].pod == "shop/payments-hotfix"
+    assert [p.pod for p in result.placements if not p.good] == ["batch/too-big"]
+
+
+def test_the_clusters_own_pending_pod_still_waits_with_the_message_it_has() -> None:
+    at = session()
+    (placement,) = place(at, pending_pods(at.snapshot)).placements
+    pod = next(pod for pod in at.snapshot.objects.of(Pod) if pod.key == placement.pod)
+    assert [c.message for c in pod.status.conditions or ()] == [placement.message]
+
+
+def test_policies_are_accepted_and_change_something() -> None:
+    usual = [placement.node for placement in placed("web").placements]
+    for path in sorted((SAMPLES / "policies").iterdir()):
+        outcome = examine(yaml.safe_load(path.read_text()), accept_removed=False)
+        assert outcome.problems == (), path.name
+        assert outcome.configuration is not None
+        assert outcome.configuration.warnings == (), path.name
+    packed = placed("web", at=session(policy="most-allocated")).placements
+    assert [placement.node for placement in packed] != usual
+    curved = placed("web", at=session(policy="requested-to-capacity")).placements
+    assert [placement.score for placement in curved] != [p.score for p in placed("web").placements]
+    assert session(policy="two-profiles").scheduler("batch-scheduler") is not None
+
+
+def test_sample_plugin_accepts_its_color_and_writes_down_who_goes_where() -> None:
+    at = session(THREE_NODES, "sample-plugin", "sample_plugin.py:SamplePlugin")
+    result = placed("web", at=at)
+    assert {placement.node for placement in result.placements if placement.node} <= {"bob", "cy"}
+    scheduler = at.scheduler(None)
+    assert scheduler is not None
+    (plugin,) = scheduler.framework.plugins_at("preBind")[-1:]
+    bound = plugin.bound  # type: ignore[attr-defined]
+    assert bound[0] == "shop/web-canary-1 goes to bob, number 7, thanks to the scheduler"
+    assert len(bound) == sum(placement.good for placement in result.placements)
+
+
+def test_per_node_plugin_keeps_pods_with_a_priority_off_spot_nodes() -> None:
+    at = session(THREE_NODES, "per-node", "per_node.py:SpotAware")
+    assert placed("web", at=at).placements[0].node == "bob"
+    urgent = placed("urgent", at=session(THREE_NODES, "per-node", "per_node.py:SpotAware")).placements[0]
+    assert urgent.node != "bob"
+
+
+def test_scenarios_agree_with_what_they_expect_and_need_not_expect_anything() -> None:
+    lines = (SAMPLES / "scenario.jsonl").read_text().splitlines()
+    scenarios = [msgspec.json.decode(line, type=Scenario) for line in lines]
+    assert [scenario.expected is not None for scenario in scenarios] == [True, False]
+    for scenario in scenarios:
+        found = answer(scenario, decode_objects(scenario.objects))
+        assert found.pop("name") == scenario.name
+        if scenario.expected is not None:
+            assert json.loads(json.dumps(found)) == scenario.expected
