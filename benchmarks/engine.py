@@ -64,10 +64,10 @@ class Run:
             profile.scheduler_name: Scheduler(self.cluster, setup.profile(profile))
             for profile in setup.configuration.profiles
         }
+        gc.collect()
 
     def time(self, pods: Sequence[Pod]) -> Outcome:
         placed = victims = 0
-        gc.collect()
         started = time.perf_counter()
         for pod in pods:
             fits, gone = self._schedule(pod)

@@ -11,6 +11,7 @@ __all__ = [
     "API_VERSION",
     "Blocker",
     "Comparison",
+    "EventRecord",
     "Eviction",
     "ExplainResult",
     "Fidelity",
@@ -21,6 +22,7 @@ __all__ = [
     "Placement",
     "PodReport",
     "Score",
+    "TimelineEntry",
     "Victim",
 ]
 
@@ -59,7 +61,10 @@ class Fidelity(Value, frozen=True, kw_only=True):
 
 
 class Victim(Value, frozen=True, kw_only=True):
-    """A pod that has to leave. ``budgets`` are those its eviction counts against, ``violates`` if one breaks."""
+    """A pod that has to leave. ``budgets`` are those its eviction counts against, ``violates`` if one breaks.
+
+    Its controller makes ``replacement``, which ``lands_on`` a node, or on none: it stays pending.
+    """
 
     pod: str
     node: str
@@ -68,6 +73,8 @@ class Victim(Value, frozen=True, kw_only=True):
     budgets: tuple[str, ...] = ()
     violates: bool = False
     terminating: bool = False
+    replacement: str = ""
+    lands_on: str = ""
 
 
 class Score(Value, frozen=True, kw_only=True):
@@ -109,8 +116,32 @@ class Placement(Value, frozen=True, kw_only=True):
         return self.outcome in ("placed", "skipped")
 
 
+class TimelineEntry(Value, frozen=True, kw_only=True):
+    """At ``time`` simulated seconds this happened to a pod, and why."""
+
+    time: float
+    pod: str
+    what: str
+    why: str = ""
+    node: str = ""
+
+
+class EventRecord(Value, frozen=True, kw_only=True):
+    """An event as the cluster would show it, at simulated time."""
+
+    time: float
+    pod: str
+    type: str
+    reason: str
+    message: str
+
+
 class PlaceResult(Value, frozen=True, kw_only=True):
-    """Where pods would go, in the order in which the scheduler takes them up."""
+    """Where pods would go, in the order in which the scheduler takes them up.
+
+    ``replacements`` are pods that controllers made for victims while time was simulated; ``timeline`` and
+    ``events`` tell that story.
+    """
 
     api_version: str = API_VERSION
     kind: str = "PlaceResult"
@@ -118,6 +149,9 @@ class PlaceResult(Value, frozen=True, kw_only=True):
     placements: tuple[Placement, ...]
     fidelity: Fidelity
     warnings: tuple[str, ...] = ()
+    replacements: tuple[Placement, ...] = ()
+    timeline: tuple[TimelineEntry, ...] = ()
+    events: tuple[EventRecord, ...] = ()
 
     @property
     def exit_code(self) -> int:

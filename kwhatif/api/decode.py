@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import msgspec
 
-from kwhatif.api.mismatch import as_go_reads
+from kwhatif.api.mismatch import as_go_reads, place_of
 from kwhatif.api.quantity import Quantity
 from kwhatif.errors import InputError
 
@@ -41,7 +43,7 @@ def decode_json(data: Json, type_: type[T]) -> T:
         return cast("T", _decoded(data, type_))
     except msgspec.ValidationError:
         # Either a true misfit or a null: both are rare, so they may take the slow way.
-        fitting = as_go_reads(_decoded(data, Any), type_)
+        fitting = as_go_reads(_untyped(data), type_)
     try:
         return cast("T", _decoded(msgspec.json.encode(fitting), type_))
     except msgspec.ValidationError as error:
@@ -133,6 +135,20 @@ def _decoded(data: Json, type_: Any) -> Any:
         raise InputError(_TOO_DEEP) from None
 
 
+def _untyped(data: Json) -> Any:
+    try:
+        return _decoded(data, Any)
+    except msgspec.ValidationError:
+        # All that JSON without a type can be blamed for is a number beyond all ranges.
+        value = json.loads(bytes(data), parse_int=_number, parse_float=_number)
+        raise InputError("this number is too large", place=place_of(_ENDLESS, value)) from None
+
+
+def _number(text: str) -> object:
+    return 0 if len(text) < 1000 and math.isfinite(float(text)) else _ENDLESS
+
+
+_ENDLESS = object()
 _decoders: dict[Any, Callable[[Json], Any]] = {}
 
 

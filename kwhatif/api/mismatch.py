@@ -18,7 +18,7 @@ from msgspec import inspect
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.errors import InputError
 
-__all__ = ["as_go_reads", "described", "step"]
+__all__ = ["as_go_reads", "described", "place_of", "step"]
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _SHOWN = 60
@@ -32,6 +32,20 @@ def as_go_reads(value: object, type_: Any) -> object:
 def step(key: str) -> str:
     """One step of a place: ``.name``, or ``["example.com/name"]`` for a key that is no plain word."""
     return f".{key}" if _PLAIN_KEY.fullmatch(key) else f"[{_quoted(key)}]"
+
+
+def place_of(part: object, value: object) -> str:
+    """Where in a value this very object stands, ``$`` if nowhere."""
+    rest = [("$", value)]
+    while rest:
+        place, here = rest.pop()
+        if here is part:
+            return place
+        if isinstance(here, dict):
+            rest += [(place + step(key), item) for key, item in here.items()]
+        elif isinstance(here, list):
+            rest += [(f"{place}[{i}]", item) for i, item in enumerate(here)]
+    return "$"
 
 
 def described(value: object) -> str:

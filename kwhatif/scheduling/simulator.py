@@ -68,7 +68,8 @@ class KubeEvent:
 class Simulator:
     """Runs schedulers, one a profile, over one cluster until nothing more can change.
 
-    ``timeline`` and ``events`` grow while it runs; ``outcome`` holds each pod's last attempt by uid.
+    ``timeline`` and ``events`` grow while it runs; ``outcome`` holds each pod's last attempt by uid,
+    ``preemptions`` those that evicted pods for it.
     """
 
     cluster: Cluster
@@ -80,6 +81,7 @@ class Simulator:
     timeline: list[Entry] = field(default_factory=list)
     events: list[KubeEvent] = field(default_factory=list)
     outcome: dict[str, Attempt] = field(default_factory=dict)
+    preemptions: dict[str, list[Attempt]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.now = 0.0
@@ -234,6 +236,8 @@ class Simulator:
         """Victims are told to go and stay for their grace period; the pod keeps a claim to their place."""
         scheduler, node = self.schedulers[queued.profile], attempt.nominated
         told = attempt.evicted
+        if told:
+            self.preemptions.setdefault(queued.info.uid, []).append(attempt)
         scheduler.nominate(attempt)
         self._say(queued.info, "nominated", f"{len(attempt.victims)} victims: {attempt.criterion}", node)
         for victim in told:

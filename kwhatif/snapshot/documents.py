@@ -17,6 +17,7 @@ __all__ = ["Document", "Origin", "read_documents"]
 
 _LOOKS_LIKE_JSON = re.compile(rb"[ \t\r\n]*+[\[{]")
 _JSON_NAME = re.compile(r"\.json(\.gz|\.zst)?$")
+_YAML_NAME = re.compile(r"\.ya?ml(\.gz|\.zst)?$")
 _TRY_YAML_UP_TO = 8 * 1024**2
 
 
@@ -69,6 +70,8 @@ def read_documents(text: Text) -> list[Document]:
         try:
             return _yaml(text)
         except InputError:
+            if _YAML_NAME.search(text.name):
+                raise
             raise error from None
     return [Document(Origin(text.name, d.number, d.line), d.value) for d in documents]
 

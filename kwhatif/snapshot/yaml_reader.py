@@ -28,6 +28,7 @@ MAX_ALIASED_VALUES = 1_000_000
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CORE = "tag:yaml.org,2002:"
+_LONGEST_INTEGER = 3000  # in bits; the next reader may not take more
 _NO_KEY = object()
 _MERGE = object()
 _TOO_DEEP = f"lists and mappings are nested more than {MAX_DEPTH} levels deep"
@@ -246,6 +247,8 @@ def _value(event: ev.ScalarEvent) -> Scalar:
         kind: Any = kinds.get(event.tag.removeprefix(_CORE), ())
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise _Trouble(f"{described(text)} cannot be read as {_short(event.tag)}", event.start_mark)
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
+        raise _Trouble("this number is too large", event.start_mark)
     if isinstance(value, float) and not math.isfinite(value):
         raise _Trouble(f"{described(text)} is not a number in JSON", event.start_mark)
     return value

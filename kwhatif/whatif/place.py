@@ -11,10 +11,11 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.budgets import Budgets
 from kwhatif.scheduling.explain import scores_at, victims_of
 from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.whatif.consequences import with_consequences
 from kwhatif.whatif.fidelity import assess
 from kwhatif.whatif.session import MOST_ATTEMPTS, Asked, Session
 
-__all__ = ["MOST_TIED", "place"]
+__all__ = ["MOST_TIED", "not_ours", "place", "placement_of", "skipped"]
 
 MOST_TIED = 10
 """So many names of tied nodes are kept."""
@@ -29,7 +30,7 @@ def place(session: Session, asked: Sequence[Asked], *, others: Sequence[str] = (
     queue: list[tuple[Any, int, Asked, PodInfo, Scheduler]] = []
     for order, item in enumerate(asked):
         scheduler = session.scheduler(item.pod.spec.scheduler_name)
-        reason = _not_ours(session, item, scheduler)
+        reason = not_ours(session, item, scheduler)
         if reason or scheduler is None:
             run.skip(item, reason)
             continue
@@ -38,7 +39,7 @@ def place(session: Session, asked: Sequence[Asked], *, others: Sequence[str] = (
     for _, _, item, info, scheduler in sorted(queue, key=lambda entry: entry[:2]):
         run.schedule(item, info, scheduler)
     run.wait()
-    placements = tuple(run.placements)
+    placements = with_consequences(session, run.placements, run.evicted)
     return PlaceResult(
         nodes=len(session.cluster),
         placements=placements,
@@ -47,7 +48,7 @@ def place(session: Session, asked: Sequence[Asked], *, others: Sequence[str] = (
     )
 
 
-def _not_ours(session: Session, asked: Asked, scheduler: Scheduler | None) -> str:
+def not_ours(session: Session, asked: Asked, scheduler: Scheduler | None) -> str:
     """Why the scheduler would not take the pod up at all."""
     pod = asked.pod
     if scheduler is None:
@@ -71,20 +72,10 @@ class _Run:
         self._budgets = Budgets(session.cluster)
         self._waiting: dict[str, tuple[int, Asked, Attempt, tuple[Victim, ...]]] = {}
         self.placements: list[Placement] = []
+        self.evicted: list[PodInfo] = []
 
     def skip(self, asked: Asked, reason: str) -> None:
-        pod = asked.pod
-        self.placements.append(
-            Placement(
-                pod=pod.key,
-                outcome="skipped",
-                priority=pod.spec.priority or 0,
-                scheduler=pod.spec.scheduler_name or "",
-                message=reason,
-                origin=asked.origin,
-                defaults=asked.defaults,
-            )
-        )
+        self.placements.append(skipped(asked, reason))
 
     def schedule(self, asked: Asked, info: PodInfo, scheduler: Scheduler) -> None:
         victims: tuple[Victim, ...] = ()
@@ -94,11 +85,12 @@ class _Run:
             if not attempt.nominated:
                 break
             victims += victims_of(attempt, self._budgets)
+            self.evicted += attempt.victims
             criterion = attempt.criterion
             scheduler.evict(attempt, terminating=True)
         if attempt.waiting:
             self._waiting[info.uid] = (len(self.placements), asked, attempt, victims)
-        self.placements.append(self._placement(asked, attempt, victims, criterion))
+        self.placements.append(placement_of(self._session, asked, attempt, victims, criterion))
         self._settle()
 
     def wait(self) -> None:
@@ -117,33 +109,51 @@ class _Run:
             for attempt in scheduler.settle(attempts):
                 index, asked, _, victims = self._waiting.pop(attempt.pod.uid)
                 criterion = self.placements[index].criterion
-                self.placements[index] = self._placement(asked, attempt, victims, criterion)
+                self.placements[index] = placement_of(self._session, asked, attempt, victims, criterion)
 
-    def _placement(self, asked: Asked, attempt: Attempt, victims: tuple[Victim, ...], criterion: str) -> Placement:
-        names = self._session.cluster.columns.names
-        message, outcome = attempt.message, "unschedulable"
-        if attempt.gated is not None:
-            outcome, message = "gated", attempt.gated.message
-        elif attempt.waiting:
-            outcome = "waiting"
-        elif attempt.placed:
-            outcome = "placed"
-        tied = sorted(names[row] for row in attempt.best) if len(attempt.best) > 1 else []
-        return Placement(
-            pod=asked.pod.key,
-            outcome=outcome,
-            priority=attempt.pod.priority,
-            scheduler=asked.pod.spec.scheduler_name or "",
-            node="" if attempt.row is None else names[attempt.row],
-            score=attempt.score,
-            feasible=len(attempt.sampled),
-            evaluated=attempt.evaluated,
-            ties=max(len(attempt.best), 1) if attempt.placed else 0,
-            tied=tuple(tied[:MOST_TIED]),
-            scores=scores_at(attempt),
-            message=message,
-            victims=victims,
-            criterion=criterion,
-            origin=asked.origin,
-            defaults=asked.defaults,
-        )
+
+def skipped(asked: Asked, reason: str) -> Placement:
+    """A pod that the scheduler does not take up."""
+    pod = asked.pod
+    return Placement(
+        pod=pod.key,
+        outcome="skipped",
+        priority=pod.spec.priority or 0,
+        scheduler=pod.spec.scheduler_name or "",
+        message=reason,
+        origin=asked.origin,
+        defaults=asked.defaults,
+    )
+
+
+def placement_of(
+    session: Session, asked: Asked, attempt: Attempt, victims: tuple[Victim, ...], criterion: str
+) -> Placement:
+    """What an attempt came to, in words and numbers."""
+    names = session.cluster.columns.names
+    message, outcome = attempt.message, "unschedulable"
+    if attempt.gated is not None:
+        outcome, message = "gated", attempt.gated.message
+    elif attempt.waiting:
+        outcome = "waiting"
+    elif attempt.placed:
+        outcome = "placed"
+    tied = sorted(names[row] for row in attempt.best) if len(attempt.best) > 1 else []
+    return Placement(
+        pod=asked.pod.key,
+        outcome=outcome,
+        priority=attempt.pod.priority,
+        scheduler=asked.pod.spec.scheduler_name or "",
+        node="" if attempt.row is None else names[attempt.row],
+        score=attempt.score,
+        feasible=len(attempt.sampled),
+        evaluated=attempt.evaluated,
+        ties=max(len(attempt.best), 1) if attempt.placed else 0,
+        tied=tuple(tied[:MOST_TIED]),
+        scores=scores_at(attempt),
+        message=message,
+        victims=victims,
+        criterion=criterion,
+        origin=asked.origin,
+        defaults=asked.defaults,
+    )

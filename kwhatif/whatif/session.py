@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -74,11 +75,6 @@ def pending_pods(snapshot: Snapshot) -> list[Asked]:
     ]
     waiting.sort(key=lambda pod: pod.metadata.creation_timestamp or "")
     return [Asked(pod, snapshot.source) for pod in waiting]
-
-
-def replace_pod(asked: Asked, pod: Pod) -> Asked:
-    """The same question about another pod."""
-    return Asked(pod, asked.origin, asked.defaults, asked.unknown_class)
 
 
 class Session:
@@ -162,7 +158,7 @@ class Session:
         pod = asked.pod
         found = self.running(pod)
         if pod.spec.node_name:
-            asked = replace_pod(asked, replace(pod, spec=replace(pod.spec, node_name=None)))
+            asked = dataclasses.replace(asked, pod=replace(pod, spec=replace(pod.spec, node_name=None)))
         if found is None:
             return self, asked
         earlier = copy.copy(self)

@@ -179,6 +179,22 @@ def test_a_type_without_a_rule_of_its_own_still_has_a_place() -> None:
         convert({"data": 5}, Coloured)
 
 
+@pytest.mark.parametrize("number", ["9" * 5000, "-" + "9" * 5000, "1e999", "-1.5e400"])
+def test_numbers_beyond_all_ranges_are_refused_wherever_they_are(number: str) -> None:
+    for key in ("free", "port", "ratio", "unions"):
+        data = f'{{"name": "n", "sizes": null, "{key}": {number}}}'.encode()
+        if key == "unions":
+            assert decode_json(data, Mixed).name == "n"
+        else:
+            with pytest.raises(InputError, match=rf"^\$\.{key}: this number is too large$"):
+                decode_json(data, Mixed)
+
+
+def test_long_integers_within_reason_are_kept_where_any_value_may_be() -> None:
+    data = f'{{"name": "n", "sizes": {{"a": null}}, "free": {"9" * 900}}}'.encode()
+    assert decode_json(data, Mixed).free == 10**900 - 1
+
+
 # --- lists
 
 

@@ -84,6 +84,22 @@ def test_json_and_yaml_documents_follow_each_other_in_one_file(tmp_path: Path) -
     assert sorted(names(snapshot)["Pod"]) == [f"default/{name}" for name in "abcdef"]
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("pods.json", "line 1, column 2: not valid JSON"),
+        ("pods", "line 1, column 2: not valid JSON"),
+        ("pods.yaml", "document 1: line 2, column 1: not valid YAML"),
+    ],
+)
+def test_what_begins_with_a_brace_is_blamed_by_the_rules_its_name_promises(
+    tmp_path: Path, name: str, message: str
+) -> None:
+    (tmp_path / name).write_text("{kind: Pod\n")
+    with pytest.raises(InputError, match=message):
+        load_snapshot([str(tmp_path / name)])
+
+
 def test_a_group_is_told_by_apiversion_whatever_the_version(tmp_path: Path) -> None:
     snapshot = load(
         tmp_path,

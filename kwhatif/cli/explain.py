@@ -1,0 +1,108 @@
+"""``kwhatif explain``: why does a pod go where it goes, or nowhere?"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.inputs import add_objects, check_stdin, read_setup, read_snapshot, say_unused_plugins
+from kwhatif.cli.options import Plugins, Policy, SkipUnknown, Snapshots, Strict
+from kwhatif.cli.output import finish, rendered
+from kwhatif.errors import UsageError
+
+if TYPE_CHECKING:
+
+__all__ = ["Output", "app", "explain"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+class Output(StrEnum):
+    text = "text"
+    json = "json"
+    yaml = "yaml"
+    markdown = "markdown"
+
+
+@app.command()
+def explain(
+    snapshot: Snapshots,
+    pods: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[POD]...",
+            help="Manifests (files, directories, '-' for stdin), or names of pods: NAME, NAMESPACE/NAME, pod/NAME.",
+            show_default=False,
+        ),
+    ] = None,
+    filename: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-f",
+            "--filename",
+            metavar="FILE",
+            help="Manifests to take pods from: those named, or all of them if none is (repeatable).",
+            show_default=False,
+        ),
+    ] = None,
+    namespace: Annotated[
+        str | None,
+        typer.Option("-n", "--namespace", metavar="NAME", help="The namespace of what names none.", show_default=False),
+    ] = None,
+    policy: Policy = None,
+    output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.text,
+    node: Annotated[
+        str | None, typer.Option("--node", metavar="NAME", help="Only this node: why (not) there?", show_default=False)
+    ] = None,
+    versus: Annotated[
+        str | None,
+        typer.Option(
+            "--versus",
+            metavar="NODE",
+            help="Side by side with the node chosen, or with that of --node.",
+            show_default=False,
+        ),
+    ] = None,
+    no_fixes: Annotated[bool, typer.Option("--no-fixes", help="Do not look for changes that would help.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show every node, however many there are.")] = False,
+    all_nodes: Annotated[
+        bool, typer.Option("--all-nodes", help="Score all feasible nodes, whatever percentageOfNodesToScore says.")
+    ] = False,
+    strict: Strict = False,
+    plugin: Plugins = None,
+    skip_unknown_plugins: SkipUnknown = False,
+) -> None:
+    """Show every node's verdict on a pod, the scores, the evictions, and the smallest changes that would help.
+
+    Each pod is looked at by itself; one that runs already, as if it had not got its node yet.
+
+    Exit codes: 0 all pods find a node, 1 a pod does not, 2 usage or input error.
+    """
+    from kwhatif.cli.targets import targets
+    from kwhatif.whatif.explain import explain as ask
+    from kwhatif.whatif.fidelity import insist
+    from kwhatif.whatif.session import Session
+
+    words, given = list(pods or ()), list(filename or ())
+    if not words and not given:
+        raise UsageError("name the pods to explain: manifests, or pods of the snapshot")
+    check_stdin(*words, *given, *snapshot, policy)
+    setup = read_setup(policy, plugin or (), skip_unknown=skip_unknown_plugins, all_nodes=all_nodes)
+    cluster = read_snapshot(snapshot)
+    asked, others = targets(words, given, cluster, namespace)
+    covered = cluster.objects.covered()
+    workloads = add_objects(cluster, others)
+    session = Session(cluster, setup, detailed=True, covered=covered)
+    result = ask(session, asked, node=node or "", versus=versus or "", fixes=not no_fixes, others=workloads)
+    say_unused_plugins(session, plugin or ())
+    if strict:
+        insist(result.fidelity)
+    finish(_rendered(result, output, everything), result.exit_code)
+
+
+def _rendered(result: ExplainResult, output: Output, everything: bool) -> str:
+    from kwhatif.report.explain_text import explain_blocks
+
+    return rendered(result, output, lambda: explain_blocks(result, everything=everything))

@@ -1,0 +1,55 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["Namespace", "Plugins", "Policy", "Seed", "SkipUnknown", "Snapshots", "Strict"]
+
+Snapshots = Annotated[
+    list[str],
+    typer.Option(
+        "--snapshot",
+        metavar="FILE",
+        help="The cluster: a snapshot, or files and directories as kubectl prints them; '-' reads stdin (repeatable).",
+        show_default=False,
+    ),
+]
+Namespace = Annotated[
+    str,
+    typer.Option("-n", "--namespace", metavar="NAME", help="The namespace of what names none.", show_default=False),
+]
+Policy = Annotated[
+    str | None,
+    typer.Option(
+        "--policy", metavar="FILE", help="A KubeSchedulerConfiguration. Default: kube-scheduler's own defaults."
+    ),
+]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plugin",
+        metavar="MODULE:CLASS",
+        help="A plugin from outside the tree, of a module or a path/to/file.py (repeatable).",
+        show_default=False,
+    ),
+]
+SkipUnknown = Annotated[
+    bool,
+    typer.Option("--skip-unknown-plugins", help="Go on without plugins that nobody provides, and say so."),
+]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Exit with 2 if the answer stands on something that is missing or not modelled."),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        help="Break ties at random from this seed, as kube-scheduler does. Default: the first node by name.",
+        show_default=False,
+    ),
+]

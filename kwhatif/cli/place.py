@@ -1,0 +1,104 @@
+"""``kwhatif place``: where would these pods go?"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.inputs import add_objects, check_stdin, no_pods, read_setup, read_snapshot, say_unused_plugins
+from kwhatif.cli.options import Namespace, Plugins, Policy, Seed, SkipUnknown, Snapshots, Strict
+from kwhatif.cli.output import finish, rendered, warn
+from kwhatif.errors import UsageError
+
+if TYPE_CHECKING:
+    from kwhatif.results import PlaceResult
+
+__all__ = ["Output", "app", "place"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+class Output(StrEnum):
+    table = "table"
+    wide = "wide"
+    json = "json"
+    yaml = "yaml"
+    markdown = "markdown"
+    name = "name"
+
+
+@app.command()
+def place(
+    snapshot: Snapshots,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE]...",
+            help="Manifests with the pods: files, directories, or '-' for stdin.",
+            show_default=False,
+        ),
+    ] = None,
+    filename: Annotated[
+        list[str] | None,
+        typer.Option("-f", "--filename", metavar="FILE", help="The same, as kubectl has it.", show_default=False),
+    ] = None,
+    namespace: Namespace = "default",
+    policy: Policy = None,
+    output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.table,
+    with_pending: Annotated[
+        bool, typer.Option("--with-pending", help="Also place the snapshot's own pending pods.")
+    ] = False,
+    all_nodes: Annotated[
+        bool, typer.Option("--all-nodes", help="Score all feasible nodes, whatever percentageOfNodesToScore says.")
+    ] = False,
+    strict: Strict = False,
+    seed: Seed = None,
+    plugin: Plugins = None,
+    skip_unknown_plugins: SkipUnknown = False,
+) -> None:
+    """Place pods on a cluster as kube-scheduler would, in its order: by priority, then as given.
+
+    Exit codes: 0 all pods are placed, 1 a pod is not, 2 usage or input error.
+    """
+    from kwhatif.snapshot.load import load_manifests
+    from kwhatif.whatif.fidelity import insist
+    from kwhatif.whatif.place import place as ask
+    from kwhatif.whatif.session import Session, asked_pods, pending_pods
+
+    paths = [*(files or ()), *(filename or ())]
+    if not paths and not with_pending:
+        raise UsageError("name the files with the pods to place, or ask for --with-pending")
+    check_stdin(*paths, *snapshot, policy)
+    setup = read_setup(policy, plugin or (), skip_unknown=skip_unknown_plugins, all_nodes=all_nodes)
+    manifests = load_manifests(paths, namespace) if paths else []
+    cluster = read_snapshot(snapshot)
+    asked, others = asked_pods(manifests, cluster)
+    if not asked and not with_pending:
+        raise no_pods(paths, manifests)
+    covered = cluster.objects.covered()
+    workloads = add_objects(cluster, others)
+    if with_pending:
+        given = {item.pod.key for item in asked}
+        asked += [item for item in pending_pods(cluster) if item.pod.key not in given]
+    detailed = output in (Output.wide, Output.json, Output.yaml)
+    session = Session(cluster, setup, seed=seed, detailed=detailed, covered=covered)
+    result = ask(session, asked, others=workloads)
+    say_unused_plugins(session, plugin or ())
+    if strict:
+        insist(result.fidelity)
+    finish(_rendered(result, output), result.exit_code)
+
+
+def _rendered(result: PlaceResult, output: Output) -> str:
+    if output is Output.name:
+        from kwhatif.report.fidelity_text import spelt
+        from kwhatif.report.names import names_of
+
+        for gap in result.fidelity.touching:
+            warn(spelt(gap))
+        return names_of(result)
+    from kwhatif.report.place_text import place_blocks
+
+    return rendered(result, output, lambda: place_blocks(result, wide=output is Output.wide))

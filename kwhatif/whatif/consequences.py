@@ -1,0 +1,59 @@
+"""What a preemption leads to: would the pods that controllers make in the victims' place fit anywhere afterwards?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results import Placement, Victim
+from kwhatif.scheduling.replacements import Replacements
+from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.whatif.session import Session
+
+__all__ = ["with_consequences"]
+
+Landing = tuple[str, str]
+"""(the replacement, the node it lands on, or nothing)."""
+
+
+def with_consequences(
+    session: Session, placements: Sequence[Placement], evicted: Sequence[PodInfo]
+) -> tuple[Placement, ...]:
+    """The placements, their victims told where their replacements land once everything else is placed."""
+    if not evicted:
+        return tuple(placements)
+    landings = _land(session, evicted)
+    return tuple(
+        replace(placement, victims=tuple(_told(victim, landings) for victim in placement.victims))
+        if placement.victims
+        else placement
+        for placement in placements
+    )
+
+
+def _told(victim: Victim, landings: dict[str, Landing]) -> Victim:
+    landing = landings.get(victim.pod)
+    return victim if landing is None else replace(victim, replacement=landing[0], lands_on=landing[1])
+
+
+def _land(session: Session, evicted: Sequence[PodInfo]) -> dict[str, Landing]:
+    """Schedule replacements on a copy of the cluster, one after the other; they evict nobody."""
+    cluster = session.cluster.fork()
+    schedulers: dict[str, Scheduler | None] = {}
+    replacements = Replacements()
+    landings: dict[str, Landing] = {}
+    for victim in evicted:
+        pod = replacements.at_once(victim) or replacements.once_gone(victim)
+        if pod is None:
+            continue
+        name = pod.spec.scheduler_name or "default-scheduler"
+        if name not in schedulers:
+            schedulers[name] = session.setup.scheduler(cluster, name)
+        scheduler = schedulers[name]
+        info = cluster.shapes.info(pod)
+        attempt = scheduler.attempt(info) if scheduler is not None else None
+        row = attempt.row if attempt is not None else None
+        landings[victim.key] = (info.key, "" if row is None else cluster.columns.names[row])
+    return landings
