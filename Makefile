@@ -13,10 +13,12 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-# Show a kwhatif command and run it. Exit code 1 is an answer (a pod found no node); 2 and above are failures.
+# Show a kwhatif command and run it. Exit code 1 with something to read is an answer (a pod found no node); all else
+# but 0 is a failure.
 define answer
 @printf '\n$$ kwhatif %s\n\n' "$(strip $(1))"
-@$(BIN)/kwhatif $(strip $(1)) || test $$? -eq 1
+@answer=$$($(BIN)/kwhatif $(strip $(1))); code=$$?; printf '%s\n' "$$answer"; \
+	test $$code -eq 0 || { test $$code -eq 1 && test -n "$$answer"; }
 endef
 
 .DEFAULT_GOAL := help

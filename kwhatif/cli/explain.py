@@ -13,6 +13,7 @@ from kwhatif.cli.output import finish, rendered
 from kwhatif.errors import UsageError
 
 if TYPE_CHECKING:
+    from kwhatif.results import ExplainResult
 
 __all__ = ["Output", "app", "explain"]
 

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from kwhatif.errors import KwhatifError
+from kwhatif.report.escape import clean
 
 __all__ = ["COMMANDS", "main"]
 
@@ -80,18 +81,40 @@ def root(
 def main() -> None:
     """Run the command line; every error of ours is one line on stderr and exit code 2."""
     try:
-        app(prog_name=os.path.basename(sys.argv[0]).replace("__main__.py", "kwhatif").replace("kubectl-", "kubectl "))
+        code = app(prog_name=_program(), standalone_mode=False)
     except KwhatifError as error:
-        print(f"kwhatif: {_one_line(str(error))}", file=sys.stderr)
+        _complain(str(error))
         sys.exit(error.exit_code)
+    except _UsageError as error:
+        _complain(_lowered(error.format_message()))
+        if error.ctx is not None:
+            print(f"See '{error.ctx.command_path} --help' for usage.", file=sys.stderr)
+        sys.exit(2)
     except BrokenPipeError:
         # The reader went away (| head): not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    if code == INTERRUPTED:
         print("kwhatif: interrupted", file=sys.stderr)
-        sys.exit(130)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+INTERRUPTED = 130
+
+# What typer raises for options it does not know and so on; it keeps the class to itself.
+_UsageError: Any = typer.BadParameter.__bases__[0]
+
+
+def _program() -> str:
+    return os.path.basename(sys.argv[0]).replace("__main__.py", "kwhatif").replace("kubectl-", "kubectl ")
+
+
+def _complain(text: str) -> None:
+    """One line on standard error, whatever characters a foreign name brings into it."""
+    print(f"kwhatif: {clean(' '.join(text.split()))}", file=sys.stderr)
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -5,16 +5,42 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, TYPE_CHECKING, NoReturn
 
 import typer
 
 from kwhatif.errors import UsageError
 from kwhatif.report.escape import clean
 
-__all__ = ["finish", "new_file", "note", "warn", "write"]
+if TYPE_CHECKING:
+    import msgspec
+
+    from kwhatif.report.blocks import Block
+
+__all__ = ["finish", "new_file", "note", "packed", "rendered", "warn", "write"]
+
+
+def rendered(result: msgspec.Struct, output: str, blocks: Callable[[], list[Block]]) -> str:
+    """A result as ``json``, ``yaml``, ``markdown`` or, under any other name, as text."""
+    match output:
+        case "json":
+            from kwhatif.report.structured import as_json
+
+            return as_json(result)
+        case "yaml":
+            from kwhatif.report.structured import as_yaml
+
+            return as_yaml(result)
+        case "markdown":
+            from kwhatif.report.markdown import markdown_of
+
+            return markdown_of(blocks())
+        case _:
+            from kwhatif.report.tables import text_of
+
+            return text_of(blocks())
 
 
 def write(text: str) -> None:
@@ -52,6 +78,8 @@ def new_file(path: str) -> Iterator[IO[bytes]]:
 
     Raises UsageError if it cannot be written. What is no regular file (``/dev/null``) is written directly.
     """
+    if path == "-":
+        raise UsageError("'-' is no file to write to: standard output is for the answer")
     target = Path(os.path.realpath(path))
     try:
         if target.exists() and not target.is_file():
@@ -70,3 +98,20 @@ def new_file(path: str) -> Iterator[IO[bytes]]:
             raise
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+@contextlib.contextmanager
+def packed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
+    """The file, written to through gzip or zstd if its name ends in ``.gz`` or ``.zst``; the same bytes every time."""
+    if name.endswith(".gz"):
+        import gzip
+
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packer:
+            yield packer  # type: ignore[misc]
+    elif name.endswith(".zst"):
+        import zstandard
+
+        with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as writer:
+            yield writer
+    else:
+        yield file

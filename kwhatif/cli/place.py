@@ -53,6 +53,12 @@ def place(
     all_nodes: Annotated[
         bool, typer.Option("--all-nodes", help="Score all feasible nodes, whatever percentageOfNodesToScore says.")
     ] = False,
+    timeline: Annotated[
+        bool, typer.Option("--timeline", help="Simulate the queue over time, retries and all, and tell the story.")
+    ] = False,
+    no_recreate: Annotated[
+        bool, typer.Option("--no-recreate", help="With --timeline: victims' controllers make no new pods.")
+    ] = False,
     strict: Strict = False,
     seed: Seed = None,
     plugin: Plugins = None,
@@ -66,10 +72,13 @@ def place(
     from kwhatif.whatif.fidelity import insist
     from kwhatif.whatif.place import place as ask
     from kwhatif.whatif.session import Session, asked_pods, pending_pods
+    from kwhatif.whatif.timeline import simulate
 
     paths = [*(files or ()), *(filename or ())]
     if not paths and not with_pending:
         raise UsageError("name the files with the pods to place, or ask for --with-pending")
+    if no_recreate and not timeline:
+        raise UsageError("--no-recreate is about --timeline: without it nothing is recreated")
     check_stdin(*paths, *snapshot, policy)
     setup = read_setup(policy, plugin or (), skip_unknown=skip_unknown_plugins, all_nodes=all_nodes)
     manifests = load_manifests(paths, namespace) if paths else []
@@ -84,7 +93,10 @@ def place(
         asked += [item for item in pending_pods(cluster) if item.pod.key not in given]
     detailed = output in (Output.wide, Output.json, Output.yaml)
     session = Session(cluster, setup, seed=seed, detailed=detailed, covered=covered)
-    result = ask(session, asked, others=workloads)
+    if timeline:
+        result = simulate(session, asked, recreate=not no_recreate, others=workloads)
+    else:
+        result = ask(session, asked, others=workloads)
     say_unused_plugins(session, plugin or ())
     if strict:
         insist(result.fidelity)

@@ -9,18 +9,27 @@ __all__ = ["fidelity_blocks", "spelt"]
 
 
 def fidelity_blocks(fidelity: Fidelity) -> list[Lines]:
-    """The rules and the snapshot, then the gaps if one touches a pod that was asked about; else one line."""
-    blocks = [Lines((_standing(fidelity),))]
+    """The rules and the snapshot, then the gaps: those that touch a pod asked about one by one, the others briefly."""
+    standing = _standing(fidelity)
     touching = fidelity.touching
-    if touching:
-        others = [gap for gap in fidelity.gaps if not gap.pods]
-        marked = [f"* {spelt(gap)} ({some(gap.pods)})" for gap in touching]
-        blocks.append(Lines(("Gaps (* touches these pods):",)))
-        blocks.append(Lines((*marked, *(f"  {spelt(gap)}" for gap in others)), listed=True))
-    elif fidelity.gaps:
-        known = "; ".join(gap.what for gap in fidelity.gaps)
-        blocks = [Lines((_standing(fidelity), f"No gap touches these pods ({known})."))]
-    return blocks
+    others = _briefly([gap.what for gap in fidelity.gaps if not gap.pods])
+    if not touching:
+        return [Lines((standing, f"No gap touches these pods{f' ({others})' if others else ''}."))]
+    blocks = [
+        Lines((standing, "GAPS (* touches these pods)")),
+        Lines(tuple(f"* {spelt(gap)} [{some(gap.pods)}]" for gap in touching), listed=True),
+    ]
+    return [*blocks, Lines((f"Others: {others}.",))] if others else blocks
+
+
+_MISSING = "the snapshot holds no "
+
+
+def _briefly(gaps: list[str]) -> str:
+    """Gaps in one sentence, the kinds that a snapshot lacks together."""
+    kinds = [gap.removeprefix(_MISSING) for gap in gaps if gap.startswith(_MISSING)]
+    missing = [_MISSING + ", ".join(kinds)] if kinds else []
+    return "; ".join([*missing, *(gap for gap in gaps if not gap.startswith(_MISSING))])
 
 
 def spelt(gap: Gap) -> str:

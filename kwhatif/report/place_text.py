@@ -6,6 +6,7 @@ from collections import Counter
 
 from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, counted, joined, of
 from kwhatif.report.fidelity_text import fidelity_blocks
+from kwhatif.report.timeline_text import timeline_blocks
 from kwhatif.results import Placement, PlaceResult, Victim
 
 __all__ = ["place_blocks", "summary", "victim_table"]
@@ -16,10 +17,12 @@ _WIDE = ("scheduler", "priority", "scores", "tied", "origin", "defaults")
 
 def place_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
     """The report; a ``wide`` one says more of each pod."""
-    blocks: list[Block] = []
+    blocks: list[Block] = timeline_blocks(result, wide=wide)
+    if blocks and result.placements:
+        blocks.append(Heading("OUTCOME"))
     if result.placements:
         headers = (*_HEADERS[:-1], *_WIDE, _HEADERS[-1]) if wide else _HEADERS
-        rows = tuple(_row(placement, result.nodes, wide) for placement in result.placements)
+        rows = tuple(_row(placement, result.nodes, wide) for placement in (*result.placements, *result.replacements))
         blocks.append(Table(headers, rows))
     victims = [(placement, victim) for placement in result.placements for victim in placement.victims]
     if victims:
@@ -85,8 +88,13 @@ def _reason(placement: Placement) -> str:
 
 
 def victim_table(victims: list[tuple[Placement, Victim]], *, wide: bool = False) -> Table:
-    """A row a victim; ``FOR`` names the pod that takes its place."""
-    headers = ("pod", "node", "priority", "owner", "for", "budgets")
+    """A row a victim; ``FOR`` names the pod that takes its place, ``REPLACEMENT`` says what its controller makes."""
+    replaced = any(victim.replacement for _, victim in victims)
+    headers = (
+        *("pod", "node", "priority", "owner", "for", "budgets"),
+        *(["replacement"] if replaced else []),
+        *(["chosen by"] if wide else []),
+    )
     rows = []
     for placement, victim in victims:
         budgets = joined(victim.budgets)
@@ -98,5 +106,12 @@ def victim_table(victims: list[tuple[Placement, Victim]], *, wide: bool = False)
             placement.pod,
             f"{budgets} (violated)" if victim.violates else budgets,
         )
-        rows.append((*row, placement.criterion or NONE) if wide else row)
-    return Table((*headers, "chosen by") if wide else headers, tuple(rows))
+        more = (_replacement(victim), placement.criterion or NONE)
+        rows.append((*row, *more[0 if replaced else 1 : 2 if wide else 1]))
+    return Table(headers, tuple(rows))
+
+
+def _replacement(victim: Victim) -> str:
+    if not victim.replacement:
+        return NONE
+    return f"→ {victim.lands_on or 'stays pending'}"

@@ -16,8 +16,9 @@ def columns(headers: Sequence[str], rows: Sequence[Sequence[str]], names_from: i
 
     capitals = len(headers) if names_from is None else names_from
     heads = [clean(head if place >= capitals else head.upper()) for place, head in enumerate(headers)]
-    cells = [[clean(cell) for cell in row] for row in rows]
-    drawn = tabulate(cells, heads, tablefmt="plain", disable_numparse=True, stralign="left", numalign="left")
+    cells = [heads, *([clean(cell) for cell in row] for row in rows)]
+    # Headers go in as a row: as headers they would be set further apart.
+    drawn = tabulate(cells, tablefmt="plain", disable_numparse=True, stralign="left", numalign="left")
     return "\n".join(line.rstrip() for line in drawn.splitlines())
 
 

@@ -120,6 +120,9 @@ def _comparison(reports: Sequence[NodeReport], left: str, right: str) -> Compari
     by_name = {report.node: report for report in reports}
     if not left:
         raise UsageError("--versus needs --node NODE, since the pod fits on no node")
+    if left == right:
+        # Asked to compare the chosen node with itself: the next best tells more.
+        right = next((r.node for r in reports if r.node != left and r.feasible), "")
     if left not in by_name or right not in by_name:
         return None
     return compare(by_name[left], by_name[right])
@@ -132,10 +135,15 @@ def compare(left: NodeReport, right: NodeReport) -> Comparison:
         why = "; ".join(b.detail or b.reason for b in bad.blockers)
         verdict = f"{good.node} fits, {bad.node} does not: {why}"
     elif not left.feasible:
-        verdict = f"neither fits: {left.node} has {len(left.blockers)} blockers, {right.node} {len(right.blockers)}"
+        verdict = f"neither fits: {_count(left)}, {_count(right)}"
     else:
         verdict = _by_score(left, right)
     return Comparison(left=left, right=right, verdict=verdict)
+
+
+def _count(node: NodeReport) -> str:
+    number = len(node.blockers)
+    return f"{node.node} has {number} blocker{'' if number == 1 else 's'}"
 
 
 def _by_score(left: NodeReport, right: NodeReport) -> str:

@@ -23,6 +23,9 @@ from kwhatif.whatif.session import Session
 __all__ = ["smallest_fixes"]
 
 MOST_TRIALS = 40
+MOST_PRIORITY = 1_000_000_000
+"""No PriorityClass but those of the system may have a higher value."""
+
 MOST_NODES = 2
 """So many nodes are offered per kind of node change."""
 
@@ -99,10 +102,11 @@ class _Trials:
                 yield change, self._with_node(edited)
 
     def _priorities(self) -> Iterator[Trial]:
-        """Priorities just high enough to be allowed to evict somebody."""
-        if self.pod.shape.spec.preemption_policy == "Never":
+        """Priorities just high enough to be allowed to evict somebody, where nobody is evicted already."""
+        if self.pod.shape.spec.preemption_policy == "Never" or self.attempt.nominated:
             return
-        levels = sorted({p.priority for p, _ in self.session.cluster.pods() if p.priority >= self.pod.priority})
+        above = {p.priority for p, _ in self.session.cluster.pods() if self.pod.priority <= p.priority < MOST_PRIORITY}
+        levels = sorted(above)
         for level in levels[:3]:
             edited = pod_edits.with_priority(self.pod.pod, level + 1)
             yield (

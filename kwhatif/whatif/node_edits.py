@@ -38,12 +38,17 @@ def uncordoned(node: Node) -> Node:
 
 
 def roomier(pod: PodInfo, cluster: Cluster, rows: Sequence[int], *, most: int) -> Iterator[tuple[str, Node]]:
-    """Free what one resource is short of, on the nodes where that is least; or one place for a pod."""
+    """Free what one resource is short of, on the nodes where that is least; or one place for a pod.
+
+    Nodes that could not hold the pod if they were empty are left out: there is nothing to free.
+    """
     axis, columns = cluster.shapes.resources, cluster.columns
     found: list[tuple[float, str, str, Node]] = []
     for row in rows:
-        node = columns.nodes[row]
-        free = columns.allocatable[row] - cluster.requested[row]
+        node, total = columns.nodes[row], columns.allocatable[row]
+        if columns.allowed_pods[row] < 1 or any(a > total[axis.column(n)] for n, a in pod.shape.requests.items()):
+            continue
+        free = total - cluster.requested[row]
         short = {
             name: asked - int(free[axis.column(name)])
             for name, asked in pod.shape.requests.items()
@@ -62,7 +67,7 @@ def roomier(pod: PodInfo, cluster: Cluster, rows: Sequence[int], *, most: int) -
             )
         elif full <= 0 and len(short) == 1:
             ((name, lack),) = short.items()
-            share = lack / max(int(columns.allocatable[row, axis.column(name)]), 1)
+            share = lack / int(total[axis.column(name)])
             text = f"free {spell_amount(name, lack)} {name} on node {node.name}"
             found.append((share, node.name, text, _more(node, name, lack)))
     for _, _, text, edited in sorted(found, key=lambda item: item[:2])[:most]:

@@ -1,66 +1,17 @@
-"""Quantities: what upstream's parser makes of a text, in tables, and what holds of all texts, as laws."""
+"""Quantities: what upstream's parser makes of a text, in tables."""
 
 from __future__ import annotations
 
 import copy
-import decimal
 import itertools
 import math
 import pickle
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from kwhatif.api.quantity import Quantity, QuantityError
 
 MAX, MIN = 2**63 - 1, -(2**63)
-EXACT = decimal.Context(prec=400, rounding=decimal.ROUND_UP)
-FACTORS = {
-    "n": "1e-9",
-    "u": "1e-6",
-    "m": "1e-3",
-    "": "1",
-    "k": "1e3",
-    "M": "1e6",
-    "G": "1e9",
-    "T": "1e12",
-    "P": "1e15",
-    "E": "1e18",
-    "Ki": "1024",
-    "Mi": 1024**2,
-    "Gi": 1024**3,
-    "Ti": 1024**4,
-    "Pi": 1024**5,
-    "Ei": 1024**6,
-    "e0": "1",
-    "e3": "1e3",
-    "E-2": "1e-2",
-    "e+5": "1e5",
-    "E7": "1e7",
-}
-
-
-@st.composite
-def texts(draw: st.DrawFn, suffixes: tuple[str, ...] = tuple(FACTORS), digits: int = 12) -> str:
-    whole = draw(st.text("0123456789", max_size=digits))
-    fraction = draw(st.none() | st.text("0123456789", max_size=digits))
-    assume(whole or fraction)
-    sign = draw(st.sampled_from(["", "", "+", "-"]))
-    return sign + whole + ("" if fraction is None else "." + fraction) + draw(st.sampled_from(suffixes))
-
-
-def exact(text: str) -> decimal.Decimal:
-    """The number a text stands for, to the billionth, away from zero; by decimal arithmetic alone."""
-    suffix = text.lstrip("+-.0123456789")
-    number = text.removesuffix(suffix)
-    value = EXACT.multiply(decimal.Decimal(number), decimal.Decimal(FACTORS[suffix]))
-    value = value.quantize(decimal.Decimal("1e-9"), context=EXACT)
-    return max(decimal.Decimal(-MAX), min(value, decimal.Decimal(MAX))) if suffix.endswith("i") else value
-
-
-def ceiling(value: decimal.Decimal) -> int:
-    return int(value.to_integral_value(decimal.ROUND_CEILING, EXACT))
 
 
 # --- what texts are worth
@@ -139,15 +90,23 @@ def test_what_is_finer_than_a_billionth_is_rounded_away_from_zero(finer: str, ro
     assert Quantity.parse(finer) == Quantity.parse(rounded)
 
 
-@pytest.mark.parametrize("text", ["1.", ".5", "+3", "-.5k", "1.G", "00012", "0.", "1e+3", "1E-0", "3.0Mi"])
-def test_unusual_spellings_of_numbers_are_accepted(text: str) -> None:
-    assert Quantity.parse(text) == Quantity.from_milli(ceiling(1000 * exact_of_spelling(text)))
-
-
-def exact_of_spelling(text: str) -> decimal.Decimal:
-    suffix = text.lstrip("+-.0123456789")
-    factor = decimal.Decimal("1" + suffix if suffix[:1] in ("e", "E") else FACTORS[suffix])
-    return decimal.Decimal(text.removesuffix(suffix)) * factor
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("1.", "1"),
+        (".5", "500m"),
+        ("+3", "3"),
+        ("-.5k", "-500"),
+        ("1.G", "1G"),
+        ("00012", "12"),
+        ("0.", "0"),
+        ("1e+3", "1k"),
+        ("1E-0", "1"),
+        ("3.0Mi", "3Mi"),
+    ],
+)
+def test_unusual_spellings_of_numbers_are_accepted(text: str, plain: str) -> None:
+    assert Quantity.parse(text) == Quantity.parse(plain)
 
 
 @pytest.mark.parametrize("text", [".", "+", "-", "-.", "m", "Ki", "Ti", "e5", ".Gi", "00", "-0", "0Pi"])
@@ -295,72 +254,6 @@ def test_a_sum_that_leaves_an_int64_wraps_instead_of_vanishing() -> None:
     largest = Quantity.from_units(MAX)
     assert (largest + Quantity.from_units(1)).value() == MIN
     assert (largest + largest).value() == -2
-
-
-# --- laws
-
-
-@given(texts())
-def test_the_worth_is_that_of_decimal_arithmetic_rounded_up(text: str) -> None:
-    value, quantity = exact(text), Quantity.parse(text)
-    assume(value >= 0)
-    if value < 10**15:
-        assert quantity.value() == ceiling(value)
-        assert quantity.milli_value() == ceiling(1000 * value)
-    assert quantity.is_zero == (value == 0)
-
-
-@given(texts(), texts())
-def test_order_equality_and_hash_are_those_of_the_exact_numbers(one: str, other: str) -> None:
-    a, b, x, y = Quantity.parse(one), Quantity.parse(other), exact(one), exact(other)
-    assert ((a < b), (a <= b), (a == b), (a != b), (a >= b), (a > b)) == (
-        (x < y),
-        (x <= y),
-        (x == y),
-        (x != y),
-        (x >= y),
-        (x > y),
-    )
-    assert a != b or hash(a) == hash(b)
-
-
-@given(texts(), texts())
-def test_sums_are_exact_whatever_the_order(one: str, other: str) -> None:
-    total = Quantity.parse(one) + Quantity.parse(other)
-    assert total == Quantity.parse(other) + Quantity.parse(one)
-    assert total == Quantity.parse(f"{EXACT.add(exact(one), exact(other)):f}")
-
-
-@given(texts(suffixes=("", "m", "k", "G", "Ki", "Mi", "Ti", "e3", "e-2"), digits=9))
-def test_the_printed_forms_read_back_as_the_same_amount(text: str) -> None:
-    quantity = Quantity.parse(text)
-    assert Quantity.parse(quantity.canonical) == quantity
-    assert Quantity.parse(str(quantity)) == quantity
-    assert Quantity.parse(quantity.canonical).canonical == quantity.canonical
-
-
-@given(st.integers(MIN, MAX))
-def test_units_and_thousandths_are_worth_what_they_say(number: int) -> None:
-    assert Quantity.from_units(number).value() == number
-    assert Quantity.from_milli(number).milli_value() == number
-    assert Quantity.from_units(number) == Quantity.parse(str(number))
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e17, max_value=1e17))
-def test_a_float_is_read_by_its_shortest_decimal_form(number: float) -> None:
-    shortest = decimal.Decimal(repr(number)).quantize(decimal.Decimal("1e-9"), context=EXACT)
-    assert Quantity.from_json(number) == Quantity.parse(f"{shortest:f}")
-
-
-@given(st.text(st.sampled_from("0123456789+-.eEinumkKMGTP x\n²"), max_size=12))
-def test_any_text_is_a_quantity_or_a_quantity_error(text: str) -> None:
-    try:
-        quantity = Quantity.parse(text)
-    except QuantityError:
-        return
-    assert MIN <= quantity.value() <= MAX
-    assert MIN <= quantity.milli_value() <= MAX
-    assert text == "" or quantity == Quantity.parse(text)
 
 
 # --- objects

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.asking import scores
 from tests.builders import MIB, Json, cluster_of, container, node, plugin_of, pod
@@ -92,15 +93,8 @@ def test_the_size_of_an_image_is_what_the_node_that_joined_first_said() -> None:
 
 
 def test_a_node_that_lists_an_image_twice_holds_it_once() -> None:
-    twice = [{"names": ["app:v1", "app:v1"], "sizeBytes": 600 * MIB}] * 2
-    listed = node("a")
-    listed = type(listed)(
-        metadata=listed.metadata,
-        spec=listed.spec,
-        status=type(listed.status)(
-            allocatable=listed.status.allocatable,
-            images=[convert_image(image) for image in twice],
-        ),
-    )
+    once = node("a", images=mib(app_v1=600))
+    status = replace(once.status, images=[*(once.status.images or ()), *(once.status.images or ())])
+    listed = replace(once, status=status)
     found = scores(plugin_of("ImageLocality"), pod(image="app:v1"), cluster_of([listed, node("b")]))
     assert found == {"a": 28, "b": 0}

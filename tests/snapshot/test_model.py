@@ -207,12 +207,11 @@ def test_what_is_written_is_valid(tmp_path: Path) -> None:
     validator().validate(json.loads((tmp_path / "c.json").read_text()))
 
 
-# What JSON Schema cannot say: a time that exists, a name that appears once, a quantity that parses.
+# What the schema does not say: a time that exists, a name that appears once, a quantity that parses, a kind
+# that fits its list.
 BEYOND_A_SCHEMA = (
-    "a snapshot from",
-    "a snapshot pod twice",
-    "a misfit in a snapshot",
-    "a snapshot cut short",
+    *("a snapshot from", "a snapshot pod twice", "a misfit in a snapshot", "a snapshot cut short"),
+    "a node among the pods",
 )
 
 

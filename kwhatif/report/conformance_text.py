@@ -1,0 +1,38 @@
+"""How far recorded decisions agree, a row a file."""
+
+from __future__ import annotations
+
+from kwhatif.report.blocks import NONE, Block, Heading, Table
+from kwhatif.results import ConformanceResult, FileAgreement
+
+__all__ = ["conformance_blocks"]
+
+
+def conformance_blocks(result: ConformanceResult) -> list[Block]:
+    """The files, and some of the differences."""
+    headers = ("file", "scenarios", "agreeing", "share", "pods", "differing")
+    blocks: list[Block] = [Table(headers, tuple(map(_row, result.files)))]
+    differences = [difference for file in result.files for difference in file.differences]
+    if differences:
+        rows = tuple((d.scenario, d.pod or NONE, d.field, d.text) for d in differences)
+        blocks += [
+            Heading("DIFFERENCES, the first of each scenario"),
+            Table(("scenario", "pod", "field", "difference"), rows),
+        ]
+    return blocks
+
+
+def _row(file: FileAgreement) -> tuple[str, ...]:
+    share = "-"
+    if file.compared:
+        # Rounded down: 100% is said only of a file that agrees in everything.
+        share = f"{1000 * file.agreeing // file.compared / 10:.1f}%"
+    fields = ", ".join(f"{field} {number}" for field, number in file.differing.items())
+    return (
+        file.file,
+        str(file.scenarios) if file.compared == file.scenarios else f"{file.scenarios} ({file.compared} compared)",
+        str(file.agreeing) if file.compared else "-",
+        share,
+        str(file.pods),
+        fields or NONE,
+    )

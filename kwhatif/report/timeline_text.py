@@ -1,0 +1,27 @@
+"""What happened over time, a line a happening, and the events a cluster would show."""
+
+from __future__ import annotations
+
+from kwhatif.report.blocks import NONE, Block, Heading, Table
+from kwhatif.results import PlaceResult
+
+__all__ = ["timeline_blocks"]
+
+
+def timeline_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
+    """Nothing if time was not simulated. A ``wide`` report has the events, too."""
+    if not result.timeline:
+        return []
+    rows = tuple(
+        (moment(entry.time), entry.pod, entry.what, entry.node or NONE, entry.why or NONE) for entry in result.timeline
+    )
+    blocks: list[Block] = [Heading("TIMELINE"), Table(("time", "pod", "what", "node", "why"), rows)]
+    if wide:
+        told = tuple((moment(e.time), e.type, e.reason, f"pod/{e.pod}", e.message) for e in result.events)
+        blocks += [Heading("EVENTS"), Table(("time", "type", "reason", "object", "message"), told)]
+    return blocks
+
+
+def moment(seconds: float) -> str:
+    """Seconds since the start: ``0s``, ``30s``, ``0.5s``."""
+    return f"{seconds:.3f}".rstrip("0").rstrip(".") + "s"

@@ -1,0 +1,184 @@
+"""Compare answers with recorded decisions, field by field.
+
+The order of reasons does not count, a plugin that is absent from a node's scores counts as 0, of an error only its
+presence counts, and absent, null and empty are the same. Where no plugin was recorded, none is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from kwhatif.results import Difference, FileAgreement
+
+__all__ = ["FIELDS", "Recorded", "RecordedAttempt", "Tally", "differences"]
+
+MOST_KEYS = 3
+MOST_CHARACTERS = 300
+
+
+class RecordedStatus(msgspec.Struct, rename="camel", omit_defaults=True):
+    """A refusal of one node, or of the pod."""
+
+    code: str | None = None
+    plugin: str | None = None
+    reasons: list[str] | None = None
+
+
+class RecordedAttempt(msgspec.Struct, rename="camel"):
+    """One scheduling cycle, as ``docs/conformance.md`` describes it."""
+
+    pre_filter: RecordedStatus | None = None
+    pre_filter_nodes: list[str] | None = None
+    rejected: dict[str, RecordedStatus] | None = None
+    feasible: list[str] | None = None
+    scores: dict[str, dict[str, int]] | None = None
+    totals: dict[str, int] | None = None
+    sampled: list[str] | None = None
+    evaluated: int | None = None
+    winners: list[str] | None = None
+    selected: str | None = None
+    message: str | None = None
+    nominated: str | None = None
+    victims: list[str] | None = None
+    allocations: dict[str, list[str]] | None = None
+    error: str | None = None
+
+
+class RecordedPod(msgspec.Struct):
+    """The attempts of one pod."""
+
+    pod: str
+    attempts: list[RecordedAttempt] = []
+
+
+class Recorded(msgspec.Struct, rename="camel"):
+    """What a real scheduler did in a scenario."""
+
+    pods: list[RecordedPod] = []
+    node_order: list[str] | None = None
+
+
+FIELDS = tuple(zip(RecordedAttempt.__struct_fields__, RecordedAttempt.__struct_encode_fields__, strict=True))
+"""Attribute and name of each field of an attempt."""
+
+
+def differences(wanted: Sequence[RecordedAttempt], got: Sequence[RecordedAttempt]) -> Iterator[tuple[str, Any, Any]]:
+    """The fields that differ, with what was recorded and what was answered."""
+    if len(wanted) != len(got):
+        yield "attempts", len(wanted), len(got)
+    for want, have in zip(wanted, got, strict=False):
+        for attribute, name in FIELDS:
+            left, right = getattr(want, attribute), getattr(have, attribute)
+            if left == right:
+                continue
+            left, right = _comparable(attribute, left, right)
+            if left != right:
+                yield name, left, right
+
+
+def _comparable(attribute: str, left: Any, right: Any) -> tuple[Any, Any]:
+    """Both values without what does not count."""
+    match attribute:
+        case "error":
+            return bool(left), bool(right)
+        case "scores":
+            return _without_zeros(left), _without_zeros(right)
+        case "pre_filter":
+            return _status(left, left), _status(right, left)
+        case "rejected":
+            left, right = left or {}, right or {}
+            return (
+                {node: _status(status, status) for node, status in left.items()},
+                {node: _status(status, left.get(node)) for node, status in right.items()},
+            )
+        case _:
+            return left or None, right or None
+
+
+def _without_zeros(scores: Mapping[str, Mapping[str, int]] | None) -> dict[str, dict[str, int]]:
+    return {node: {p: score for p, score in own.items() if score} for node, own in (scores or {}).items()}
+
+
+def _status(status: RecordedStatus | None, recorded: RecordedStatus | None) -> dict[str, Any] | None:
+    """A status with its reasons sorted; without the plugin if none was recorded."""
+    if status is None:
+        return None
+    found: dict[str, Any] = {"code": status.code or "", "reasons": sorted(status.reasons or ())}
+    if recorded is None or recorded.plugin is not None:
+        found["plugin"] = status.plugin
+    return found
+
+
+class Tally:
+    """How far the scenarios of one file agree, so far.
+
+    Of at most ``show`` scenarios the first difference is kept: what follows in a scenario often follows from it.
+    """
+
+    def __init__(self, file: str, show: int) -> None:
+        self._file, self._show = file, show
+        self._scenarios = self._compared = self._agreeing = self._pods = 0
+        self._differing: Counter[str] = Counter()
+        self._differences: list[Difference] = []
+
+    def add(self, name: str, expected: Recorded | None, answer: Mapping[str, Any]) -> None:
+        """Count a scenario, and compare its answer if something was expected."""
+        self._scenarios += 1
+        self._pods += len(answer["pods"])
+        if expected is None:
+            return
+        self._compared += 1
+        self._agreeing += self._agrees(name, expected, msgspec.convert(answer, Recorded))
+
+    def _agrees(self, name: str, expected: Recorded, got: Recorded) -> bool:
+        agrees = True
+        found: list[Difference] = []
+        if expected.node_order is not None and expected.node_order != got.node_order:
+            agrees = False
+            self._differing["nodeOrder"] += 1
+            found.append(_difference(name, "", "nodeOrder", expected.node_order, got.node_order))
+        answered = {pod.pod: pod.attempts for pod in got.pods}
+        for wanted in expected.pods:
+            differing = list(differences(wanted.attempts, answered.get(wanted.pod, [])))
+            self._differing.update({field for field, _, _ in differing})
+            found += [_difference(name, wanted.pod, *differing[0])] if differing else []
+            agrees = agrees and not differing
+        if len(self._differences) < self._show:
+            self._differences += found[:1]
+        return agrees
+
+    def result(self) -> FileAgreement:
+        """What came of it."""
+        most_first = sorted(self._differing.items(), key=lambda item: (-item[1], item[0]))
+        return FileAgreement(
+            file=self._file,
+            scenarios=self._scenarios,
+            compared=self._compared,
+            agreeing=self._agreeing,
+            pods=self._pods,
+            differing=dict(most_first),
+            differences=tuple(self._differences),
+        )
+
+
+def _difference(scenario: str, pod: str, field: str, wanted: Any, got: Any) -> Difference:
+    return Difference(scenario=scenario, pod=pod, field=field, text=_brief(wanted, got))
+
+
+def _brief(wanted: Any, got: Any) -> str:
+    """The two values; of two mappings the first keys where they differ."""
+    if isinstance(wanted, dict) and isinstance(got, dict):
+        keys = sorted(key for key in {*wanted, *got} if wanted.get(key) != got.get(key))
+        return "; ".join(f"{key}: {_brief(wanted.get(key), got.get(key))}" for key in keys[:MOST_KEYS])
+    left, right = (json.dumps(value, sort_keys=True) for value in (wanted, got))
+    if max(len(left), len(right)) > MOST_CHARACTERS:
+        # Show where they part, not how they begin.
+        same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), 0)
+        start = max(0, same - 40)
+        left, right = (f"...{text[start : start + MOST_CHARACTERS]}" for text in (left, right))
+    return f"recorded {left}, got {right}"
