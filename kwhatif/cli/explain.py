@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.inputs import add_objects, check_stdin, read_setup, read_snapshot, say_unused_plugins
+from kwhatif.cli.inputs import add_objects, check_stdin, note_unused_plugins, read_setup, read_snapshot
 from kwhatif.cli.options import Plugins, Policy, SkipUnknown, Snapshots, Strict
-from kwhatif.cli.output import finish, rendered
+from kwhatif.cli.output import Notes, finish, rendered
 from kwhatif.errors import UsageError
 
 if TYPE_CHECKING:
@@ -90,17 +90,18 @@ def explain(
     if not words and not given:
         raise UsageError("name the pods to explain: manifests, or pods of the snapshot")
     check_stdin(*words, *given, *snapshot, policy)
-    setup = read_setup(policy, plugin or (), skip_unknown=skip_unknown_plugins, all_nodes=all_nodes)
-    cluster = read_snapshot(snapshot)
+    notes = Notes()
+    setup = read_setup(policy, plugin or (), notes, skip_unknown=skip_unknown_plugins, all_nodes=all_nodes)
+    cluster = read_snapshot(snapshot, notes)
     asked, others = targets(words, given, cluster, namespace)
     covered = cluster.objects.covered()
-    workloads = add_objects(cluster, others)
+    workloads = add_objects(cluster, others, notes)
     session = Session(cluster, setup, detailed=True, covered=covered)
     result = ask(session, asked, node=node or "", versus=versus or "", fixes=not no_fixes, others=workloads)
-    say_unused_plugins(session, plugin or ())
+    note_unused_plugins(session, plugin or (), notes)
     if strict:
         insist(result.fidelity)
-    finish(_rendered(result, output, everything), result.exit_code)
+    finish(_rendered(result, output, everything), result.exit_code, notes)
 
 
 def _rendered(result: ExplainResult, output: Output, everything: bool) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from kwhatif.cli.output import note, warn
+from kwhatif.cli.output import Notes
 from kwhatif.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from kwhatif.snapshot.model import Snapshot
     from kwhatif.whatif.session import Session
 
-__all__ = ["add_objects", "age", "check_stdin", "name_of", "read_setup", "read_snapshot", "say_unused_plugins"]
+__all__ = [
+    "add_objects",
+    "age",
+    "check_stdin",
+    "no_pods",
+    "note_unused_plugins",
+    "read_setup",
+    "read_snapshot",
+]
 
 # They make pods, or may; of these some are read by the scheduler, too.
 _WORKLOADS = frozenset(
@@ -42,16 +50,16 @@ def check_stdin(*paths: str | None) -> None:
         raise UsageError("'-' is given more than once: standard input can be read only once")
 
 
-def read_snapshot(paths: Sequence[str]) -> Snapshot:
-    """The cluster. Says how old it is."""
+def read_snapshot(paths: Sequence[str], notes: Notes) -> Snapshot:
+    """The cluster. Notes how old it is."""
     from kwhatif.api.core import Node
     from kwhatif.snapshot.load import load_snapshot
 
     snapshot = load_snapshot(paths)
     if snapshot.taken_at:
-        note(age(snapshot.taken_at, datetime.now(UTC)))
+        notes.note(age(snapshot.taken_at, datetime.now(UTC)))
     if not snapshot.objects.of(Node):
-        warn(f"{snapshot.source}: holds no nodes")
+        notes.warn(f"{snapshot.source}: holds no nodes")
     return snapshot
 
 
@@ -69,7 +77,7 @@ def age(taken_at: str, now: datetime) -> str:
 
 
 def read_setup(
-    policy: str | None, plugins: Collection[str], *, skip_unknown: bool = False, all_nodes: bool = False
+    policy: str | None, plugins: Collection[str], notes: Notes, *, skip_unknown: bool = False, all_nodes: bool = False
 ) -> Setup:
     """The rules, the configuration and the plugins from outside."""
     from kwhatif.policy.load import default_configuration, load_configuration
@@ -83,10 +91,10 @@ def read_setup(
 
         document, source, warnings = read_policy(policy)
         for text in warnings:
-            warn(text)
+            notes.warn(text)
         configuration = load_configuration(document, source=source)
     for text in configuration.warnings:
-        warn(text)
+        notes.warn(text)
     outside = {}
     if policy is not None or plugins:
         # No default configuration enables a plugin from outside, so only then may there be one to look for.
@@ -96,16 +104,16 @@ def read_setup(
     return Setup(configuration, features_of(), outside, skip_unknown=skip_unknown, all_nodes=all_nodes)
 
 
-def say_unused_plugins(session: Session, plugins: Collection[str]) -> None:
-    """Say which plugins were named with --plugin but are enabled nowhere."""
+def note_unused_plugins(session: Session, plugins: Collection[str], notes: Notes) -> None:
+    """Note which plugins were named with --plugin but are enabled nowhere."""
     if not plugins:
         return
     used = {plugin.name for scheduler in session.schedulers() for plugin in scheduler.framework.all_plugins}
     for name in sorted(set(session.setup.outside) - used):
-        warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
+        notes.warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
 
 
-def add_objects(snapshot: Snapshot, others: Sequence[Manifest]) -> list[str]:
+def add_objects(snapshot: Snapshot, others: Sequence[Manifest], notes: Notes) -> list[str]:
     """Put what the scheduler reads of a manifest, besides pods, into the snapshot, in place of what it replaces.
 
     Returns the names of the workloads among them, whose pods nobody makes.
@@ -118,15 +126,15 @@ def add_objects(snapshot: Snapshot, others: Sequence[Manifest]) -> list[str]:
         kind = obj.kind or ""
         if manifest.raw is None:
             verb = "replaced" if _put(snapshot, obj) else "added"
-            added.append(f"{name_of(obj)} {verb}")
+            added.append(f"{_name_of(obj)} {verb}")
         elif kind in _MAKE_NO_PODS:
             ignored[kind] += 1
         if kind in _WORKLOADS or (manifest.raw is not None and kind not in _MAKE_NO_PODS):
-            workloads.append(name_of(obj))
+            workloads.append(_name_of(obj))
     if added:
-        note(f"for this run, in the snapshot: {', '.join(added)}")
+        notes.note(f"for this run, in the snapshot: {', '.join(added)}")
     if ignored:
-        note(f"not read by the scheduler: {counts(ignored)}")
+        notes.note(f"not read by the scheduler: {_counts(ignored)}")
     return workloads
 
 
@@ -141,13 +149,13 @@ def _put(snapshot: Snapshot, obj: Resource) -> bool:
     return False
 
 
-def name_of(obj: Resource) -> str:
+def _name_of(obj: Resource) -> str:
     """``Deployment shop/web``."""
     name = obj.name or f"{obj.metadata.generate_name or ''}..."
     return f"{obj.kind} {obj.namespace}/{name}" if obj.namespace else f"{obj.kind} {name}"
 
 
-def counts(kinds: Counter[str]) -> str:
+def _counts(kinds: Counter[str]) -> str:
     """``2 Deployment, 1 Service``."""
     return ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
 
@@ -156,5 +164,5 @@ def no_pods(files: Sequence[str], manifests: Sequence[Manifest]) -> InputError:
     """The error for manifests without a pod: which files, and what they hold."""
     from kwhatif.snapshot.files import called
 
-    held = counts(Counter(manifest.obj.kind or "" for manifest in manifests))
+    held = _counts(Counter(manifest.obj.kind or "" for manifest in manifests))
     return InputError(f"no pods in here, only {held}", source=", ".join(map(called, files)))

@@ -86,7 +86,10 @@ def main() -> None:
         _complain(str(error))
         sys.exit(error.exit_code)
     except _UsageError as error:
-        _complain(_lowered(error.format_message()))
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+            sys.exit(2)
+        _complain(_lowered(error.format_message().replace("Value error, ", "")))
         if error.ctx is not None:
             print(f"See '{error.ctx.command_path} --help' for usage.", file=sys.stderr)
         sys.exit(2)
@@ -96,6 +99,15 @@ def main() -> None:
         sys.exit(0)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
+    except Exception as error:
+        # A mistake of ours. It must not look like the answer "no", whose exit code is 1.
+        if os.environ.get("KWHATIF_DEBUG"):
+            raise
+        _complain(
+            f"internal error: {type(error).__name__}: {error}; please report it with the traceback that "
+            "KWHATIF_DEBUG=1 prints"
+        )
+        sys.exit(2)
     if code == INTERRUPTED:
         print("kwhatif: interrupted", file=sys.stderr)
     sys.exit(code if isinstance(code, int) else 0)

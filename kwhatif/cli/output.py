@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kwhatif.report.blocks import Block
 
-__all__ = ["finish", "new_file", "note", "packed", "rendered", "warn", "write"]
+__all__ = ["Notes", "finish", "new_file", "packed", "rendered", "write"]
 
 
 def rendered(result: msgspec.Struct, output: str, blocks: Callable[[], list[Block]]) -> str:
@@ -56,20 +56,33 @@ def write(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def finish(text: str, exit_code: int) -> NoReturn:
-    """Print an answer and end with its exit code."""
+class Notes:
+    """What is worth knowing but no part of the answer. It is said only with an answer: an error stands alone."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+
+    def note(self, text: str) -> None:
+        """Something to know."""
+        self._texts.append(f"note: {text}")
+
+    def warn(self, text: str) -> None:
+        """Something that may make the answer other than meant."""
+        self._texts.append(f"warning: {text}")
+
+    def say(self) -> None:
+        """Print them on standard error."""
+        for text in self._texts:
+            print(clean(text), file=sys.stderr)
+        self._texts.clear()
+
+
+def finish(text: str, exit_code: int, notes: Notes | None = None) -> NoReturn:
+    """Print the notes and the answer, and end with its exit code."""
+    if notes is not None:
+        notes.say()
     write(text)
     raise typer.Exit(exit_code)
-
-
-def note(text: str) -> None:
-    """Something worth knowing that is no part of the answer."""
-    print(f"note: {clean(text)}", file=sys.stderr)
-
-
-def warn(text: str) -> None:
-    """Something that may make the answer other than meant."""
-    print(f"warning: {clean(text)}", file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.inputs import add_objects, check_stdin, no_pods, read_setup, read_snapshot, say_unused_plugins
+from kwhatif.cli.inputs import add_objects, check_stdin, no_pods, note_unused_plugins, read_setup, read_snapshot
 from kwhatif.cli.options import Namespace, Plugins, Policy, Seed, SkipUnknown, Snapshots, Strict
-from kwhatif.cli.output import finish, rendered, warn
+from kwhatif.cli.output import Notes, finish, rendered
 from kwhatif.errors import UsageError
 
 if TYPE_CHECKING:
@@ -80,14 +80,15 @@ def place(
     if no_recreate and not timeline:
         raise UsageError("--no-recreate is about --timeline: without it nothing is recreated")
     check_stdin(*paths, *snapshot, policy)
-    setup = read_setup(policy, plugin or (), skip_unknown=skip_unknown_plugins, all_nodes=all_nodes)
+    notes = Notes()
+    setup = read_setup(policy, plugin or (), notes, skip_unknown=skip_unknown_plugins, all_nodes=all_nodes)
     manifests = load_manifests(paths, namespace) if paths else []
-    cluster = read_snapshot(snapshot)
+    cluster = read_snapshot(snapshot, notes)
     asked, others = asked_pods(manifests, cluster)
     if not asked and not with_pending:
         raise no_pods(paths, manifests)
     covered = cluster.objects.covered()
-    workloads = add_objects(cluster, others)
+    workloads = add_objects(cluster, others, notes)
     if with_pending:
         given = {item.pod.key for item in asked}
         asked += [item for item in pending_pods(cluster) if item.pod.key not in given]
@@ -97,19 +98,19 @@ def place(
         result = simulate(session, asked, recreate=not no_recreate, others=workloads)
     else:
         result = ask(session, asked, others=workloads)
-    say_unused_plugins(session, plugin or ())
+    note_unused_plugins(session, plugin or (), notes)
     if strict:
         insist(result.fidelity)
-    finish(_rendered(result, output), result.exit_code)
+    finish(_rendered(result, output, notes), result.exit_code, notes)
 
 
-def _rendered(result: PlaceResult, output: Output) -> str:
+def _rendered(result: PlaceResult, output: Output, notes: Notes) -> str:
     if output is Output.name:
         from kwhatif.report.fidelity_text import spelt
         from kwhatif.report.names import names_of
 
         for gap in result.fidelity.touching:
-            warn(spelt(gap))
+            notes.warn(spelt(gap))
         return names_of(result)
     from kwhatif.report.place_text import place_blocks
 

@@ -40,9 +40,7 @@ def is_extended(name: str) -> bool:
 
 def is_scalar(name: str) -> bool:
     """Whether the scheduler keeps a column for this resource beside cpu, memory, ephemeral storage and pods."""
-    return (
-        is_extended(name) or name.startswith("hugepages-") or _NATIVE in name or name.startswith("attachable-volumes-")
-    )
+    return is_extended(name) or name.startswith(("hugepages-", "attachable-volumes-")) or _NATIVE in name
 
 
 def amounts(quantities: Mapping[str, Quantity]) -> dict[str, int]:

@@ -206,6 +206,6 @@ class _Crowding:
         domain = column.values[self.nodes.label(constraint.topology_key)[place]]
         least, allowed = int(self.least[place]), int(self.least[place]) + constraint.max_skew
         return (
-            f"{constraint.topology_key} {domain} would have {int(self.have[place]) + self.counted.itself} of "
-            f"{constraint.selector}, allowed at most {allowed} (the emptiest has {least}, maxSkew {constraint.max_skew})"
+            f"{constraint.topology_key} {domain} would have {int(self.have[place]) + self.counted.itself} "
+            f"of {constraint.selector}, allowed at most {allowed} (the emptiest has {least}, maxSkew {constraint.max_skew})"
         )

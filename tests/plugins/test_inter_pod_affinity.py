@@ -34,6 +34,7 @@ NAMESPACES = [namespace("default"), namespace("blue", env="dev"), namespace("red
 
 WEB = {"app": "web"}
 LIKE_WEB = pods_like(select(app="web"))
+FRIENDS = select(role="friend")
 WEB_ON_A0 = pod("web", on="a0", labels=WEB)
 
 
@@ -101,32 +102,32 @@ def test_required_affinity(near: list[Json], labels: dict[str, str] | None, runn
 @pytest.mark.parametrize(
     ("term", "home", "meets"),
     [
-        pytest.param(like(select()), "default", True, id="a term means its own namespace"),
-        pytest.param(like(select()), "blue", False, id="and no other"),
-        pytest.param(like(select(), namespaces=["blue"]), "blue", True, id="unless it names others"),
-        pytest.param(like(select(), namespaces=["blue"]), "default", False, id="then no longer its own"),
-        pytest.param(like(select(), namespace_selector=select(env="dev")), "blue", True, id="or selects some"),
-        pytest.param(like(select(), namespace_selector=select(env="dev")), "red", False, id="not all"),
-        pytest.param(like(select(), namespace_selector=select()), "red", True, id="or every one"),
+        pytest.param(like(FRIENDS), "default", True, id="a term means its own namespace"),
+        pytest.param(like(FRIENDS), "blue", False, id="and no other"),
+        pytest.param(like(FRIENDS, namespaces=["blue"]), "blue", True, id="unless it names others"),
+        pytest.param(like(FRIENDS, namespaces=["blue"]), "default", False, id="then no longer its own"),
+        pytest.param(like(FRIENDS, namespace_selector=select(env="dev")), "blue", True, id="or selects some"),
+        pytest.param(like(FRIENDS, namespace_selector=select(env="dev")), "red", False, id="not all"),
+        pytest.param(like(FRIENDS, namespace_selector=select()), "red", True, id="or every one"),
         pytest.param(
-            like(select(), namespaces=["red"], namespace_selector=select(env="dev")),
+            like(FRIENDS, namespaces=["red"], namespace_selector=select(env="dev")),
             "red",
             True,
             id="or does both",
         ),
         pytest.param(
-            like(select(), namespace_selector=select("env NotIn prod")),
+            like(FRIENDS, namespace_selector=select("env NotIn prod")),
             "red",
             True,
             id="a selector that admits namespaces without labels admits every one",
         ),
         pytest.param(
-            like(select(), namespace_selector=select("env DoesNotExist")), "red", True, id="however it says so"
+            like(FRIENDS, namespace_selector=select("env DoesNotExist")), "red", True, id="however it says so"
         ),
     ],
 )
 def test_namespaces_of_the_pods_own_terms(term: Json, home: str, meets: bool) -> None:
-    cluster = cluster_of(NODES, [pod("other", namespace=home, on="b")], NAMESPACES)
+    cluster = cluster_of(NODES, [pod("other", namespace=home, on="b", labels={"role": "friend"})], NAMESPACES)
     plugin = plugin_of(NAME)
     assert refused(plugin, pod(far=[term]), cluster) == ({"b"} if meets else set())
     assert refused(plugin, pod(near=[term]), cluster) == EVERYWHERE - ({"b"} if meets else set())

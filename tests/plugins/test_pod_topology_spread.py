@@ -114,15 +114,18 @@ def test_a_node_without_the_label_is_out_of_the_question() -> None:
 
 
 def test_the_first_constraint_that_is_not_met_is_the_reason() -> None:
-    cluster = cluster_of(NODES, running(a0=1, lost=1))
-    assert refusals(plugin_of(NAME), web(BY_HOST, BY_ZONE), cluster) == {
-        "a0": (EVICTION_MIGHT_HELP, (TOO_MANY,)),
-        "lost": (HOPELESS, (MISSING,)),
-    }
-    assert refusals(plugin_of(NAME), web(BY_ZONE, BY_HOST), cluster) == {
-        "a0": (EVICTION_MIGHT_HELP, (TOO_MANY,)),
-        "a1": (EVICTION_MIGHT_HELP, (TOO_MANY,)),
-        "lost": (HOPELESS, (MISSING,)),
+    by_rack = spread(select(app="web"), "rack")
+    nodes = [
+        node("no-rack", zone="z0"),
+        node("rack-1", zone="z0", labels={"rack": "1"}),
+        node("rack-2", zone="z1", labels={"rack": "2"}),
+    ]
+    cluster, plugin = cluster_of(nodes, pods_on({"rack-1": 1}, labels=WEB)), plugin_of(NAME)
+    crowded = (EVICTION_MIGHT_HELP, (TOO_MANY,))
+    assert refusals(plugin, web(BY_ZONE, by_rack), cluster) == {"no-rack": crowded, "rack-1": crowded}
+    assert refusals(plugin, web(by_rack, BY_ZONE), cluster) == {
+        "no-rack": (HOPELESS, (MISSING,)),
+        "rack-1": crowded,
     }
 
 
