@@ -221,6 +221,11 @@ class PodReport(Value, frozen=True, kw_only=True):
     tried: int = 0
     comparison: Comparison | None = None
 
+    @property
+    def good(self) -> bool:
+        """Whether the pod gets a node, if need be in others' place."""
+        return self.placement.good or bool(self.placement.victims)
+
 
 class ExplainResult(Value, frozen=True, kw_only=True):
     """The explanation of each pod asked about."""
@@ -234,7 +239,7 @@ class ExplainResult(Value, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        return 0 if all(report.placement.good for report in self.pods) else 1
+        return 0 if all(report.good for report in self.pods) else 1
 
 
 class Difference(Value, frozen=True, kw_only=True):

@@ -101,10 +101,6 @@ class Objects:
         """All objects of one kind, in the order given."""
         return cast("list[T]", self._by_kind.get(kind.__name__, []))
 
-    def kinds(self) -> list[str]:
-        """The kinds that are present, sorted."""
-        return sorted(kind for kind, objs in self._by_kind.items() if objs)
-
     def covered(self) -> frozenset[str]:
         """The kinds that were looked at, whether or not there were objects."""
         return frozenset(self._by_kind)

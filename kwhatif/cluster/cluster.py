@@ -126,9 +126,11 @@ class Cluster:
         """A pod is told to go; it still counts until it is forgotten. Raises KeyError."""
         info, row = self._where[uid]
         going = self.shapes.terminating(info)
+        # Forks share what they know of a pod, so this one gets its own.
+        self._where[uid] = (going, row)
+        self.pods_on[row] = [going if other is info else other for other in self.pods_on[row]]
         self._count(info.shape, row, -1)
-        info.pod, info.shape = going.pod, going.shape
-        self._count(info.shape, row, 1)
+        self._count(going.shape, row, 1)
 
     def find(self, uid: str) -> tuple[PodInfo, int] | None:
         """The pod and the row of its node."""

@@ -33,7 +33,8 @@ class Storage:
     """Claims, volumes and classes by name.
 
     ``reserved`` maps a volume's name to the claim it is assumed to be bound to, ``selected`` a claim to the node
-    that provisioning is assumed to happen for. ``version`` changes with every assumption.
+    that provisioning is assumed to happen for. ``version`` changes with every assumption; ``changes`` are the names
+    of volumes that were reserved or given back, oldest first. Volumes are numbered: ``listed`` has them by name.
     """
 
     def __init__(self, objects: Objects) -> None:
@@ -44,12 +45,19 @@ class Storage:
         self.drivers = {d.name: d for d in objects.of(CSIDriver)}
         self.capacities = list(objects.of(CSIStorageCapacity))
         self.attachments = list(objects.of(VolumeAttachment))
+        self.listed = sorted(self.volumes.values(), key=lambda v: v.name)
+        self.number = {volume.name: number for number, volume in enumerate(self.listed)}
         self._by_class: dict[str, list[PersistentVolume]] = {}
-        for volume in sorted(self.volumes.values(), key=lambda v: v.name):
+        self._kept: dict[ClaimKey, tuple[PersistentVolume, ...]] = {}
+        for volume in self.listed:
             self._by_class.setdefault(class_of_volume(volume), []).append(volume)
+            ref = volume.spec.claim_ref
+            if ref is not None:
+                self._keep((ref.namespace or "", ref.name or ""), volume)
         self.reserved: dict[str, ClaimKey] = {}
         self.selected: dict[ClaimKey, str] = {}
         self.version = 0
+        self.changes: list[str] = []
 
     def fork(self) -> Storage:
         """An independent copy; the objects are shared."""
@@ -57,6 +65,7 @@ class Storage:
         twin.__dict__ |= self.__dict__
         twin.claims = dict(self.claims)
         twin.reserved, twin.selected = dict(self.reserved), dict(self.selected)
+        twin._kept, twin.changes = dict(self._kept), []
         return twin
 
     def volumes_of_class(self, name: str) -> list[PersistentVolume]:
@@ -79,6 +88,16 @@ class Storage:
             return False
         return not held[1] or held[1] == (claim.metadata.uid or "")
 
+    def kept_for(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
+        """The volumes that are kept for a claim, by name."""
+        found = self._kept.get((claim.namespace, claim.name), ())
+        return sorted((volume for volume in found if self.holds(volume, claim)), key=lambda volume: volume.name)
+
+    def _keep(self, claim: ClaimKey, volume: PersistentVolume) -> None:
+        found = self._kept.get(claim, ())
+        if volume not in found:
+            self._kept[claim] = (*found, volume)
+
     def selected_node(self, claim: PersistentVolumeClaim) -> str | None:
         """The node a claim's volume is being provisioned for."""
         assumed = self.selected.get((claim.namespace, claim.name))
@@ -90,6 +109,8 @@ class Storage:
     def reserve(self, volume: str, claim: ClaimKey) -> None:
         """Assume a volume bound to a claim."""
         self.reserved[volume] = claim
+        self._keep(claim, self.volumes[volume])
+        self.changes.append(volume)
         self.version += 1
 
     def select(self, claim: ClaimKey, node: str) -> None:
@@ -101,6 +122,7 @@ class Storage:
         """Undo assumptions."""
         for volume in volumes:
             self.reserved.pop(volume, None)
+            self.changes.append(volume)
         for claim in claims:
             self.selected.pop(claim, None)
         self.version += 1

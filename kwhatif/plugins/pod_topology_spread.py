@@ -207,5 +207,6 @@ class _Crowding:
         least, allowed = int(self.least[place]), int(self.least[place]) + constraint.max_skew
         return (
             f"{constraint.topology_key} {domain} would have {int(self.have[place]) + self.counted.itself} "
-            f"of {constraint.selector}, allowed at most {allowed} (the emptiest has {least}, maxSkew {constraint.max_skew})"
+            f"of {constraint.selector}, allowed at most {allowed} "
+            f"(the emptiest has {least}, maxSkew {constraint.max_skew})"
         )

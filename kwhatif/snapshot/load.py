@@ -148,7 +148,8 @@ class _Collected:
         mine.unreadable.update(other.unreadable)
         for kind, count in other.ignored.items():
             mine.ignored[kind] = mine.ignored.get(kind, 0) + count
-        for kind in other.objects.kinds():
+        for kind in sorted(other.objects.covered()):
+            mine.objects.extend(KINDS[kind], [])
             for i, obj in enumerate(other.objects.of(KINDS[kind])):
                 self._add(obj, document.source, f"$.objects.{kind}[{i}]")
 

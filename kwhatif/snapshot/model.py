@@ -135,7 +135,7 @@ def write_snapshot(snapshot: Snapshot, path: str) -> None:
         kubernetes_version=snapshot.kubernetes_version,
         unreadable=snapshot.unreadable or None,
     )
-    by_kind = {kind: snapshot.objects.of(KINDS[kind]) for kind in snapshot.objects.kinds()}
+    by_kind = {kind: snapshot.objects.of(KINDS[kind]) for kind in sorted(snapshot.objects.covered())}
     envelope = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "objects": by_kind}
     data = msgspec.json.encode(envelope, enc_hook=_text_of) + b"\n"
     if path.endswith(".gz"):

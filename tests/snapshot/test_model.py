@@ -70,7 +70,7 @@ def sample() -> Snapshot:
 
 
 def contents(snapshot: Snapshot) -> dict[str, list[Resource]]:
-    return {kind: snapshot.objects.of(KINDS[kind]) for kind in snapshot.objects.kinds()}
+    return {kind: snapshot.objects.of(KINDS[kind]) for kind in sorted(snapshot.objects.covered())}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,40 @@
+"""Every command and program of the README does what it says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.console import Example, blocks, examples, prints
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+
+
+@pytest.mark.parametrize("example", examples(TEXT), ids=str)
+def test_a_command_answers_with_what_the_page_shows(example: Example) -> None:
+    done = run("-m", "kwhatif", *example.arguments)
+    assert done.returncode in (0, 1), done.stderr
+    assert done.stdout
+    if example.output:
+        assert prints(done.stdout, example.output), done.stdout
+
+
+@pytest.mark.parametrize("program", blocks(TEXT, "python"))
+def test_a_program_runs(program: str) -> None:
+    done = run("-c", program)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "shop/payments-hotfix general-b-1 ['batch/" in done.stdout
+
+
+def test_the_page_shows_every_command_of_the_tool() -> None:
+    from kwhatif.cli.main import COMMANDS
+
+    assert {example.arguments[0] for example in examples(TEXT)} == set(COMMANDS)
