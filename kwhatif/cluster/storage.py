@@ -95,7 +95,7 @@ class Storage:
 
     def _keep(self, claim: ClaimKey, volume: PersistentVolume) -> None:
         found = self._kept.get(claim, ())
-        if volume not in found:
+        if all(known is not volume for known in found):
             self._kept[claim] = (*found, volume)
 
     def selected_node(self, claim: PersistentVolumeClaim) -> str | None:

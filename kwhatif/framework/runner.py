@@ -21,6 +21,9 @@ __all__ = ["Framework"]
 
 AnyPlugin = Plugin[Any, Any]
 
+MOST_PERMIT_SECONDS = 900.0
+"""No permit plugin may hold a pod for longer, whatever it asks for."""
+
 
 class Framework:
     """Plugins of one profile, by extension point, and how each hook is run.
@@ -144,7 +147,7 @@ class Framework:
         for plugin in self._at["permit"]:
             answer = _call(plugin, "permit", pod, pod, node)
             if isinstance(answer, PermitWait):
-                waits[plugin.name] = answer.seconds
+                waits[plugin.name] = min(answer.seconds, MOST_PERMIT_SECONDS)
             elif answer is not None:
                 return _named(answer, plugin)
         return waits or None

@@ -1,38 +1,26 @@
-"""Which volumes a claim may get, and where volumes can be reached or made.
+"""Which volumes a claim may get.
 
-Upstream: component-helpers/storage/volume/pv_helpers.go (FindMatchingVolume) and
-plugins/volumebinding/binder.go (checkVolumeProvisions, hasEnoughCapacity).
+Upstream: component-helpers/storage/volume/pv_helpers.go (FindMatchingVolume).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import numpy as np
 
-from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim, StorageClass
-from kwhatif.api.quantity import Quantity
-from kwhatif.api.selectors import NodeTerm, RequiredNodeAffinity, Requirement, Selector, SelectorError
-from kwhatif.cluster.columns import NodeColumns
+from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
+from kwhatif.api.selectors import Selector
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.storage import Storage, claim_names, class_of_claim
-from kwhatif.cluster.types import BoolArray
+from kwhatif.cluster.storage import claim_names, class_of_claim, class_of_volume
+from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.framework.events import Happening
+from kwhatif.plugins.volume_reach import affinity_of, reach, storage_request
+from kwhatif.plugins.volume_shelves import Shelf, capacity_of
 from kwhatif.versions import Features
 
-__all__ = [
-    "NO_PROVISIONER",
-    "admits",
-    "candidates",
-    "enough_capacity",
-    "is_own_claim",
-    "kept_for",
-    "storage_request",
-    "topologies_admit",
-]
-
-NO_PROVISIONER = "kubernetes.io/no-provisioner"
-_NOTHING = Quantity.from_units(0)
+__all__ = ["is_own_claim", "match"]
 
 
 def is_own_claim(waiting: PodInfo, happening: Happening) -> bool:
@@ -42,98 +30,69 @@ def is_own_claim(waiting: PodInfo, happening: Happening) -> bool:
     return any(name == happening.claim[1] for name, _ in claim_names(waiting.pod))
 
 
-def storage_request(claim: PersistentVolumeClaim) -> Quantity:
-    """How much a claim asks for; nothing if it does not say."""
-    resources = claim.spec.resources
-    return ((resources.requests if resources else None) or {}).get("storage", _NOTHING)
+def match(
+    claim: PersistentVolumeClaim, cluster: Cluster, taken: Sequence[IntpArray], features: Features
+) -> IntpArray:
+    """intp[N]: the number of the volume that the claim gets on each node, -1 for none.
 
-
-def admits(volume: PersistentVolume, columns: NodeColumns) -> BoolArray:
-    """bool[N]: nodes from which a volume can be reached.
-
-    Upstream matches a node that has labels but no name, so a volume's ``matchFields`` do not count.
+    ``taken`` are what earlier claims of the pod get. A volume that is kept for the claim is the only choice, except
+    where it is taken.
     """
-    affinity = volume.spec.node_affinity
-    if affinity is None or affinity.required is None:
-        return np.ones(len(columns), np.bool_)
-    terms = tuple(t for t in map(NodeTerm.of, affinity.required.node_selector_terms or ()) if t is not None)
-    by_labels = tuple(NodeTerm(term.expressions, (), term.broken) for term in terms)
-    return columns.matching(RequiredNodeAffinity((), by_labels))
+    got = np.full(len(cluster), -1, np.intp)
+    open_: BoolArray = np.ones(len(cluster), np.bool_)
+    kept = _kept(claim, cluster, features)
+    if kept is not None:
+        number = cluster.storage.number[kept.name]
+        free = np.ones(len(cluster), np.bool_)
+        for earlier in taken:
+            free &= earlier != number
+        near = reach(affinity_of(kept), cluster)
+        got[near[free[near]]] = number
+        open_ = ~free
+        if not open_.any():
+            return got
+    shelf = _shelf(claim, cluster, features)
+    shelf.follow(cluster.storage)
+    return np.where(open_, shelf.best(storage_request(claim), taken), got)
 
 
-def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim, storage: Storage, features: Features) -> bool:
-    """What a volume has to meet even when it is kept for the claim."""
-    if storage.holder(volume) is not None and not storage.holds(volume, claim):
-        return False
-    if (volume.spec.capacity or {}).get("storage", _NOTHING) < storage_request(claim):
-        return False
-    if (claim.spec.volume_mode or "Filesystem") != (volume.spec.volume_mode or "Filesystem"):
-        return False
-    wanted = (claim.spec.volume_attributes_class_name or "") if features.volume_attributes_class else ""
-    if wanted != (volume.spec.volume_attributes_class_name or ""):
-        return False
-    return volume.metadata.deletion_timestamp is None
-
-
-def kept_for(claim: PersistentVolumeClaim, storage: Storage, features: Features) -> PersistentVolume | None:
-    """The volume that is kept for the claim already, if there is one; then no other comes into question."""
-    for volume in storage.volumes_of_class(class_of_claim(claim)):
-        if storage.holds(volume, claim) and _suits(volume, claim, storage, features):
+def _kept(claim: PersistentVolumeClaim, cluster: Cluster, features: Features) -> PersistentVolume | None:
+    """The volume that is kept for the claim already, if it is large enough and of the right kind."""
+    for volume in cluster.storage.kept_for(claim):
+        same_class = class_of_volume(volume) == class_of_claim(claim)
+        if same_class and capacity_of(volume) >= storage_request(claim) and _suits(volume, claim, features):
             return volume
     return None
 
 
-def candidates(claim: PersistentVolumeClaim, storage: Storage, features: Features) -> Iterator[PersistentVolume]:
-    """Free volumes the claim may get, the smallest first."""
+def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim, features: Features) -> bool:
+    """What a volume has to meet even when it is kept for the claim, its size aside."""
+    return _kind(claim, features) == _kind(volume) and volume.metadata.deletion_timestamp is None
+
+
+def _kind(thing: PersistentVolume | PersistentVolumeClaim, features: Features | None = None) -> tuple[str, str]:
+    """Volume mode and attributes class; of a claim the latter counts only where there are such classes."""
+    attributes = thing.spec.volume_attributes_class_name or ""
+    if features is not None and not features.volume_attributes_class:
+        attributes = ""
+    return thing.spec.volume_mode or "Filesystem", attributes
+
+
+def _shelf(claim: PersistentVolumeClaim, cluster: Cluster, features: Features) -> Shelf:
+    """The free volumes that claims like this one may get, whatever their size."""
     selector = None if claim.spec.selector is None else Selector.of(claim.spec.selector)
-    modes = set(claim.spec.access_modes or ())
-    fitting = [
-        volume
-        for volume in storage.volumes_of_class(class_of_claim(claim))
-        if _suits(volume, claim, storage, features)
-        and volume.status.phase == "Available"
-        and (selector is None or selector.matches(volume.metadata.labels or {}))
-        and modes <= set(volume.spec.access_modes or ())
-    ]
-    yield from sorted(fitting, key=lambda volume: (volume.spec.capacity or {}).get("storage", _NOTHING))
+    class_name, modes = class_of_claim(claim), frozenset(claim.spec.access_modes or ())
 
+    def fill() -> Shelf:
+        fitting = [
+            volume
+            for volume in cluster.storage.volumes_of_class(class_name)
+            if volume.spec.claim_ref is None
+            and _suits(volume, claim, features)
+            and volume.status.phase == "Available"
+            and (selector is None or selector.matches(volume.metadata.labels or {}))
+            and modes <= set(volume.spec.access_modes or ())
+        ]
+        return Shelf(fitting, cluster)
 
-def topologies_admit(storage_class: StorageClass, columns: NodeColumns) -> BoolArray:
-    """bool[N]: nodes that the class's ``allowedTopologies`` admit."""
-    terms = storage_class.allowed_topologies or ()
-    if not terms:
-        return np.ones(len(columns), np.bool_)
-    allowed = np.zeros(len(columns), np.bool_)
-    for term in terms:
-        expressions = term.match_label_expressions or ()
-        try:
-            requirements = [Requirement(e.key, "In", tuple(e.values or ())) for e in expressions]
-        except SelectorError:
-            continue
-        if requirements:
-            allowed |= columns.matching_term(requirements, ())
-    return allowed
-
-
-def enough_capacity(
-    claim: PersistentVolumeClaim, storage_class: StorageClass, storage: Storage, columns: NodeColumns
-) -> BoolArray:
-    """bool[N]: nodes for which the driver reports room for the claim, or reports nothing."""
-    driver = storage.drivers.get(storage_class.provisioner or "")
-    resources = claim.spec.resources
-    asks = "storage" in ((resources.requests if resources else None) or {})
-    if not asks or driver is None or not driver.spec.storage_capacity:
-        return np.ones(len(columns), np.bool_)
-    size = storage_request(claim).value()
-    room = np.zeros(len(columns), np.bool_)
-    for capacity in storage.capacities:
-        limit = capacity.maximum_volume_size if capacity.maximum_volume_size is not None else capacity.capacity
-        if capacity.storage_class_name != storage_class.name or limit is None or limit.value() < size:
-            continue
-        if capacity.node_topology is None:
-            continue
-        try:
-            room |= columns.matching_term(Selector.of(capacity.node_topology).requirements, ())
-        except SelectorError:
-            continue
-    return room
+    return cluster.remember(("shelf", class_name, modes, selector, _kind(claim, features)), fill)

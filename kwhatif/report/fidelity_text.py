@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from kwhatif.report.blocks import Lines, some
+from kwhatif.report.blocks import Block, Heading, Lines, some
 from kwhatif.results import Fidelity, Gap
 
 __all__ = ["fidelity_blocks", "spelt"]
 
 
-def fidelity_blocks(fidelity: Fidelity) -> list[Lines]:
+def fidelity_blocks(fidelity: Fidelity) -> list[Block]:
     """The rules and the snapshot, then the gaps: those that touch a pod asked about one by one, the others briefly."""
     standing = _standing(fidelity)
     touching = fidelity.touching
     others = _briefly([gap.what for gap in fidelity.gaps if not gap.pods])
     if not touching:
         return [Lines((standing, f"No gap touches these pods{f' ({others})' if others else ''}."))]
-    blocks = [
-        Lines((standing, "GAPS (* touches these pods)")),
-        Lines(tuple(f"* {spelt(gap)} [{some(gap.pods)}]" for gap in touching), listed=True),
+    gaps = [f"* {spelt(gap)} [{some(gap.pods)}]" for gap in touching]
+    return [
+        Lines((standing,)),
+        Heading("GAPS (* touches these pods)"),
+        Lines((*gaps, f"  {others}") if others else tuple(gaps), listed=True),
     ]
-    return [*blocks, Lines((f"Others: {others}.",))] if others else blocks
 
 
 _MISSING = "the snapshot holds no "

@@ -12,7 +12,7 @@ from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.evaluation import PluginScore
 from kwhatif.framework.status import Status
 
-__all__ = ["Attempt"]
+__all__ = ["Attempt", "rejectors_of"]
 
 NOBODY: IntpArray = np.zeros(0, np.intp)
 
@@ -30,6 +30,7 @@ class Attempt:
     gated        PreEnqueue's refusal: the pod did not enter the queue
     nominated    name of the node that ``victims`` leave for the pod; ``criterion`` made it the best of ``candidates``
     waiting      the pod is held by permit plugins
+    lost         the pod had its node already when it was turned away: while it waited, or when it was bound
     """
 
     pod: PodInfo
@@ -48,6 +49,7 @@ class Attempt:
     criterion: str = ""
     candidates: int = 0
     waiting: bool = False
+    lost: bool = False
 
     @property
     def evicted(self) -> tuple[PodInfo, ...]:
@@ -57,3 +59,20 @@ class Attempt:
     @property
     def placed(self) -> bool:
         return self.row is not None
+
+
+def rejectors_of(attempt: Attempt) -> frozenset[str]:
+    """The plugins that turned a pod down, on whatever node (upstream: Diagnosis.UnschedulablePlugins)."""
+    diagnosis = attempt.diagnosis
+    if diagnosis is None:
+        refused = attempt.refused
+        return frozenset({refused.plugin}) if refused is not None and refused.rejected else frozenset()
+    if diagnosis.refusal is not None:
+        names = {diagnosis.refusal.plugin} if diagnosis.refusal.rejected else set()
+        return frozenset(names | set(diagnosis.narrowed_by))
+    assert diagnosis.verdicts is not None
+    first = diagnosis.verdicts.first
+    if diagnosis.considered is not None:
+        first = first[diagnosis.considered]
+    plugins = {diagnosis.verdicts.plugins[index] for index in np.unique(first).tolist() if index >= 0}
+    return frozenset(plugins | set(diagnosis.narrowed_by))

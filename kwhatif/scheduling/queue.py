@@ -16,7 +16,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.events import Event, Happening, Hint
 from kwhatif.framework.status import Status
 
-__all__ = ["QueuedPod", "SchedulingQueue"]
+__all__ = ["LEFTOVER_AFTER", "QueuedPod", "SchedulingQueue"]
 
 LEFTOVER_AFTER = 300.0
 """A pod that nothing has brought back is tried again after so many seconds."""
@@ -29,7 +29,8 @@ class QueuedPod:
     """A pod in the queue.
 
     ``rejectors`` are the plugins that turned it down last time; only what they care about brings it back. A pod
-    that failed without one (an error) backs off and comes back by itself.
+    that failed without one (an error) backs off and comes back by itself. ``gate`` is the refusal of the PreEnqueue
+    plugin that holds it back, ``place`` where it is: ``active``, ``backoff``, ``waiting``, or nowhere.
     """
 
     info: PodInfo
@@ -83,22 +84,10 @@ class SchedulingQueue:
             pod.errors += 1
         self._stamp(pod)
         pod.backoff_until = None
-        if not pod.rejectors or any(self._worth(pod, happening) for happening in meanwhile):
+        if not pod.rejectors or any(self._helps(pod, happening) for happening in meanwhile):
             self._requeue(pod)
         else:
             self._wait(pod)
-
-    def remove(self, uid: str) -> QueuedPod | None:
-        """Take a pod out, wherever it is."""
-        found = self._backoff.pop(uid, None)
-        for group in self._waiting.values():
-            found = group.pop(uid, None) or found
-        for _, _, pod in self._active:
-            if pod.info.uid == uid and pod.place == "active":
-                found = pod
-        if found is not None:
-            found.place = ""
-        return found
 
     def _stamp(self, pod: QueuedPod) -> None:
         pod.timestamp = self.now
@@ -109,14 +98,13 @@ class SchedulingQueue:
 
     def pop(self) -> QueuedPod | None:
         """The next pod to try."""
-        while self._active:
-            _, _, pod = heapq.heappop(self._active)
-            if pod.place == "active":
-                return self._taken(pod)
+        if self._active:
+            return self._taken(heapq.heappop(self._active)[2])
         if self.pop_from_backoff:
+            # Pods that failed with an error have to sit their time out.
             candidates = [pod for pod in self._backoff.values() if pod.rejectors]
             if candidates:
-                pod = min(candidates, key=lambda p: (self.backoff_end(p), self.sort_key(p)))
+                pod = min(candidates, key=self._backoff_key)
                 del self._backoff[pod.info.uid]
                 return self._taken(pod)
         return None
@@ -127,14 +115,17 @@ class SchedulingQueue:
         pod.attempts += 1
         return pod
 
-    # --- time and events
+    # --- time
 
     def backoff_end(self, pod: QueuedPod) -> float:
         """When the pod may be tried again; the first second doubles with every failure, up to a most."""
+        count = pod.errors or pod.unschedulable
+        if not count or not self.max_backoff:
+            return -1.0
         if pod.backoff_until is None:
-            count = pod.errors or pod.unschedulable
-            pause = min(self.initial_backoff * 2 ** max(count - 1, 0), self.max_backoff) if count else 0.0
-            pod.backoff_until = self._aligned(pod.timestamp + pause) if count else -1.0
+            # The exponent is bounded, or a pod that failed a thousand times would be too much for a float.
+            pause = min(self.initial_backoff * 2.0 ** min(count - 1, 100), self.max_backoff)
+            pod.backoff_until = self._aligned(pod.timestamp + pause)
         return pod.backoff_until
 
     def _backing_off(self, pod: QueuedPod) -> bool:
@@ -144,40 +135,57 @@ class SchedulingQueue:
         """Backoffs end with a whole second, so that pods of one second are ordered by priority."""
         return float(floor(moment)) if self.pop_from_backoff else moment
 
+    def _backoff_key(self, pod: QueuedPod) -> Any:
+        return self.backoff_end(pod), self.sort_key(pod)
+
     def flush_backoff(self) -> list[QueuedPod]:
         """Make active what has backed off for long enough (every second)."""
-        ready = [pod for pod in self._backoff.values() if not self._backing_off(pod)]
-        for pod in sorted(ready, key=lambda p: (self.backoff_end(p), self.sort_key(p))):
+        ready = sorted((pod for pod in self._backoff.values() if not self._backing_off(pod)), key=self._backoff_key)
+        for pod in ready:
             del self._backoff[pod.info.uid]
+            # Pods that can be taken from there were asked about when they came in.
             self._activate(pod, ask=not self.pop_from_backoff)
         return ready
 
-    def flush_leftover(self) -> list[QueuedPod]:
-        """Bring back what has waited for five minutes (every thirty seconds)."""
-        late = [pod for pod in self.waiting() if pod.gate is None and self.now - pod.timestamp > LEFTOVER_AFTER]
+    def flush_leftover(self, pods: Iterable[QueuedPod]) -> list[QueuedPod]:
+        """Bring back those of these waiting pods that have waited for five minutes (every thirty seconds)."""
+        late = [pod for pod in pods if pod.gate is None and self.now - pod.timestamp > LEFTOVER_AFTER]
         for pod in late:
-            del self._waiting[pod.rejectors][pod.info.uid]
+            self._leave(pod)
             self._requeue(pod)
         return late
 
-    def happened(self, happening: Happening) -> list[QueuedPod]:
-        """Bring back the waiting pods that this may help."""
+    # --- events
+
+    def happened(self, happening: Happening, among: Callable[[QueuedPod], bool] | None = None) -> list[QueuedPod]:
+        """Bring back the waiting pods that this may help; returns those that are not held back by a gate."""
         back = []
         for rejectors, group in list(self._waiting.items()):
             profiles = {pod.profile for pod in group.values()}
             if not any(happening.event in self.hints(profile, name) for profile in profiles for name in rejectors):
                 continue
             for pod in list(group.values()):
-                if self._worth(pod, happening):
-                    del group[pod.info.uid]
+                if (among is None or among(pod)) and self._concerns(pod, happening) and self._helps(pod, happening):
+                    self._leave(pod)
                     self._requeue(pod)
-                    back.append(pod)
+                    if pod.gate is None:
+                        back.append(pod)
         return back
 
-    def _worth(self, pod: QueuedPod, happening: Happening) -> bool:
+    def updated(self, uid: str, happening: Happening) -> QueuedPod | None:
+        """A waiting pod was itself changed, which may let it go on; returns it. It keeps its place in the order."""
+        pod = next((pod for pod in self.waiting() if pod.info.uid == uid), None)
+        if pod is not None and self._helps(pod, happening):
+            self._leave(pod)
+            self._requeue(pod)
+        return pod
+
+    def _concerns(self, pod: QueuedPod, happening: Happening) -> bool:
+        """Of what happens in the cluster, a gated pod is told only what the plugin behind the gate asks for."""
+        return pod.gate is None or happening.event in self.hints(pod.profile, pod.gate.plugin)
+
+    def _helps(self, pod: QueuedPod, happening: Happening) -> bool:
         """Whether one of the plugins that turned the pod down thinks that it may fit now."""
-        if pod.gate is not None and happening.event not in self.hints(pod.profile, pod.gate.plugin):
-            return False
         for name in pod.rejectors:
             hint = self.hints(pod.profile, name).get(happening.event)
             if hint is not None and hint(pod.info, happening):
@@ -194,19 +202,16 @@ class SchedulingQueue:
         return list(self._backoff.values())
 
     def _requeue(self, pod: QueuedPod) -> None:
-        if self._backing_off(pod):
-            if self.pop_from_backoff and self._gated(pod):
-                return
+        if not self._backing_off(pod):
+            self._activate(pod)
+        elif not self.pop_from_backoff or not self._gated(pod):
             pod.place = "backoff"
             self._backoff[pod.info.uid] = pod
-        else:
-            self._activate(pod)
 
     def _activate(self, pod: QueuedPod, *, ask: bool = True) -> None:
-        if ask and self._gated(pod):
-            return
-        pod.place = "active"
-        heapq.heappush(self._active, (self.sort_key(pod), pod.order, pod))
+        if not ask or not self._gated(pod):
+            pod.place = "active"
+            heapq.heappush(self._active, (self.sort_key(pod), pod.order, pod))
 
     def _gated(self, pod: QueuedPod) -> bool:
         """Whether PreEnqueue holds the pod back; then it waits."""
@@ -220,3 +225,10 @@ class SchedulingQueue:
     def _wait(self, pod: QueuedPod) -> None:
         pod.place = "waiting"
         self._waiting.setdefault(pod.rejectors, {})[pod.info.uid] = pod
+
+    def _leave(self, pod: QueuedPod) -> None:
+        """Take a waiting pod out of its group."""
+        group = self._waiting[pod.rejectors]
+        del group[pod.info.uid]
+        if not group:
+            del self._waiting[pod.rejectors]

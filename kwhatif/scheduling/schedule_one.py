@@ -198,15 +198,18 @@ class Scheduler:
             self.cluster.forget(victim.uid)
         self.nominate(attempt)
 
-    def nominate(self, attempt: Attempt) -> None:
-        """Keep a place for the pod while its victims leave; lesser nominations there are void."""
+    def nominate(self, attempt: Attempt) -> list[PodInfo]:
+        """Keep a place for the pod while its victims leave; lesser nominations there are void and returned."""
+        lesser: list[PodInfo] = []
         if attempt.evicted:
             # Upstream gets to this only when somebody has to be told to leave.
-            for other in list(self.cluster.nominated.get(attempt.nominated, ())):
-                if other.priority < attempt.pod.priority:
-                    self.cluster.denominate(other.uid)
-                    other.nominated = ""
+            nominated = self.cluster.nominated.get(attempt.nominated, ())
+            lesser = [other for other in nominated if other.priority < attempt.pod.priority]
+            for other in lesser:
+                self.cluster.denominate(other.uid)
+                other.nominated = ""
         self.cluster.nominate(attempt.pod, attempt.nominated)
+        return lesser
 
     def _commit(self, attempt: Attempt) -> Attempt:
         """Assume, reserve, permit, bind; undone step by step when a plugin refuses."""
@@ -227,8 +230,18 @@ class Scheduler:
             self.profile.waiting[pod.uid] = WaitingPod(pod, node, self.now, answer)
             attempt.waiting = True
             return attempt
-        refusal = self.framework.bind(pod, node)
-        return attempt if refusal is None else self._undo(attempt, node, refusal)
+        return self._bind(attempt, node)
+
+    def _bind(self, attempt: Attempt, node: str) -> Attempt:
+        refusal = self.framework.bind(attempt.pod, node)
+        if refusal is None:
+            return attempt
+        # Past Permit, any refusal is an accident: the pod was not found unschedulable, it backs off and comes back.
+        return self._lose(attempt, node, Status(Code.ERROR, refusal.reasons, refusal.plugin))
+
+    def _lose(self, attempt: Attempt, node: str, refusal: Status) -> Attempt:
+        attempt.lost = True
+        return self._undo(attempt, node, refusal)
 
     def _undo(self, attempt: Attempt, node: str, refusal: Status) -> Attempt:
         self.framework.unreserve(attempt.pod, node)
@@ -237,7 +250,7 @@ class Scheduler:
 
     def _refused(self, attempt: Attempt, refusal: Status) -> Attempt:
         """The chosen node's own plugins refused: the message speaks of that one node."""
-        attempt.row, attempt.refused = None, refusal
+        attempt.row, attempt.refused, attempt.pod.nominated = None, refusal, ""
         if refusal.rejected:
             histogram = dict.fromkeys(refusal.reasons, 1)
             attempt.message = fit_message(1, histogram)
@@ -255,10 +268,9 @@ class Scheduler:
         for uid, waiting in list(self.profile.waiting.items()):
             attempt, refusal = attempts[uid], waiting.denied
             if refusal is None and not waiting.waits:
-                refusal = self.framework.bind(waiting.pod, waiting.node)
-                ended.append(attempt if refusal is None else self._undo(attempt, waiting.node, refusal))
+                ended.append(self._bind(attempt, waiting.node))
             elif refusal is not None or waiting.deadline <= self.now:
-                ended.append(self._undo(attempt, waiting.node, refusal or _too_late(waiting)))
+                ended.append(self._lose(attempt, waiting.node, refusal or _too_late(waiting)))
             else:
                 continue
             attempt.waiting = False

@@ -27,13 +27,14 @@ def test_names_have_rows_and_ranks() -> None:
 
 
 def test_allocatable_amounts_are_millicores_and_units() -> None:
-    columns = columns_of(
+    axis = ResourceAxis()
+    nodes = [
         node("a", cpu="1500m", memory="1Ki", pods=7, allocatable={"ephemeral-storage": "1500m", GPU: "3"}),
         node("b", cpu="0.0001", memory="0", pods=None, allocatable={"hugepages-2Mi": "4Mi", "odd": "5"}),
-    )
-    axis = ["cpu", "memory", "ephemeral-storage", GPU, "hugepages-2Mi"]
+    ]
+    columns = NodeColumns(nodes, axis)
+    assert axis.names == ["cpu", "memory", "ephemeral-storage", GPU, "hugepages-2Mi"]
     assert columns.allocatable.tolist() == [[1500, 1024, 2, 3, 0], [1, 0, 0, 0, 4 * 1024**2]]
-    assert [columns._resources.column(name) for name in axis] == [0, 1, 2, 3, 4]
     assert columns.allowed_pods.tolist() == [7, 0]
 
 

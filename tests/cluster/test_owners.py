@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
@@ -99,11 +100,7 @@ def test_default_selector(waiting: Pod, objects: list[Resource], selector: str) 
 
 def test_an_owner_that_is_no_controller_has_no_say() -> None:
     owned = pod(owner=OF_SET)
-    reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "set"}
-    assert owned.metadata.owner_references is not None
-    plain = type(owned.metadata.owner_references[0])(
-        api_version=reference["apiVersion"], kind=reference["kind"], name=reference["name"]
-    )
-    owned.metadata.owner_references[0] = plain
+    (owner,) = owned.metadata.owner_references or ()
+    mere = replace(owned.metadata, owner_references=[replace(owner, controller=None)])
     cluster = cluster_of([], objects=[replica_set("set", select(app="web"))])
-    assert default_selector(cluster.shapes.info(owned).shape, cluster.objects).empty
+    assert default_selector(cluster.shapes.info(replace(owned, metadata=mere)).shape, cluster.objects).empty

@@ -1,0 +1,49 @@
+"""What the API server answers to a request to create an object: what it made of it, or why it refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Answer", "Cause", "Change", "Created", "Object", "Refused"]
+
+Object = dict[str, Any]
+"""An object as plain JSON values. Whoever changes one owns it: what comes from a file or a snapshot is copied first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something that a step filled in or altered: at ``path`` in the object, in words a person can act on."""
+
+    step: str
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One field that is wrong."""
+
+    field: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The object as it would be stored, and what was changed on the way."""
+
+    object: Object
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A verdict, not an error. ``reason`` is ``Forbidden`` (403) or ``Invalid`` (422), as the API has it."""
+
+    code: int
+    reason: str
+    message: str
+    causes: tuple[Cause, ...] = field(default=())
+
+
+Answer = Created | Refused

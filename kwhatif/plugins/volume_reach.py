@@ -1,0 +1,194 @@
+"""From which nodes volumes can be reached, and where new ones may be made.
+
+Most volumes belong to one node and most capacities speak of one. Such nodes are looked up by the value of a label,
+so that many volumes on many nodes do not cost the product of the two.
+
+Upstream: component-helpers/storage/volume/helpers.go (CheckNodeAffinity) and plugins/volumebinding/binder.go
+(checkBoundClaims, checkVolumeProvisions, hasEnoughCapacity).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from kwhatif.api.core import NodeSelectorTerm
+from kwhatif.api.meta import LabelSelector, LabelSelectorRequirement
+from kwhatif.api.others import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
+from kwhatif.api.quantity import Quantity
+from kwhatif.api.selectors import NodeTerm, Requirement, Selector, SelectorError
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.columns import Coded
+from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
+from kwhatif.plugins.volume_migration import migrated_plugin, migrated_terms, migrates
+
+__all__ = [
+    "Affinity",
+    "affinity_of",
+    "enough_capacity",
+    "reach",
+    "reachable",
+    "storage_request",
+    "told_capacity",
+    "topologies_admit",
+]
+
+Affinity = tuple[NodeTerm, ...]
+"""What a volume demands of a node's labels: one of the terms."""
+
+_NOTHING = Quantity.from_units(0)
+_MOST = int(np.iinfo(np.int64).max)
+
+
+def storage_request(claim: PersistentVolumeClaim) -> Quantity:
+    """How much a claim asks for; nothing if it does not say."""
+    resources = claim.spec.resources
+    return ((resources.requests if resources else None) or {}).get("storage", _NOTHING)
+
+
+# --- volumes that exist
+
+
+def affinity_of(volume: PersistentVolume) -> Affinity | None:
+    """The terms of a volume's node affinity, None for a volume that is at home everywhere."""
+    affinity = volume.spec.node_affinity
+    return None if affinity is None or affinity.required is None else _compiled(affinity.required.node_selector_terms)
+
+
+def _compiled(terms: Iterable[NodeSelectorTerm] | None) -> Affinity:
+    """Upstream matches a node that has labels but no name, so ``matchFields`` do not count."""
+    found = (NodeTerm.of(term) for term in terms or ())
+    return tuple(NodeTerm(term.expressions, (), term.broken) for term in found if term is not None)
+
+
+def reach(affinity: Affinity | None, cluster: Cluster) -> IntpArray:
+    """intp[]: rows of the nodes that such a volume can be reached from."""
+
+    def look() -> IntpArray:
+        if affinity is None:
+            return np.arange(len(cluster), dtype=np.intp)
+        rows = [_meeting(term.expressions, cluster) for term in affinity if not term.broken]
+        return rows[0] if len(rows) == 1 else np.unique(np.concatenate([*rows, np.zeros(0, np.intp)]))
+
+    return cluster.remember(("nodes that reach", affinity), look)
+
+
+def reachable(volume: PersistentVolume, cluster: Cluster) -> BoolArray:
+    """bool[N]: nodes from which a bound volume can be reached, by the rules of the driver that each of them runs."""
+    found = _mask(affinity_of(volume), cluster)
+    plugin = migrated_plugin(volume)
+    if plugin is not None:
+        by_driver = _mask(_compiled(migrated_terms(volume, plugin)), cluster)
+        found = np.where(migrates(plugin, cluster), by_driver, found)
+    return found
+
+
+def _mask(affinity: Affinity | None, cluster: Cluster) -> BoolArray:
+    mask = np.zeros(len(cluster), np.bool_)
+    mask[reach(affinity, cluster)] = True
+    return mask
+
+
+def _meeting(requirements: Sequence[Requirement], cluster: Cluster) -> IntpArray:
+    """intp[]: rows of nodes whose labels meet all requirements."""
+    columns = cluster.columns
+    narrow = next((r for r in requirements if r.operator == "In"), None)
+    if narrow is None:
+        return np.flatnonzero(columns.matching_term(requirements, ()))
+    by_value = cluster.remember(("rows by label", narrow.key), lambda: _rows_by_value(columns.label(narrow.key)))
+    some = [by_value[value] for value in dict.fromkeys(narrow.values) if value in by_value]
+    rows = some[0] if len(some) == 1 else np.concatenate([*some, np.zeros(0, np.intp)])
+    for requirement in requirements:
+        if requirement is not narrow:
+            rows = rows[columns.having(requirement)[rows]]
+    return rows
+
+
+def _rows_by_value(column: Coded) -> dict[str, IntpArray]:
+    order = np.argsort(column.codes, kind="stable")
+    ends = np.searchsorted(column.codes[order], np.arange(len(column.values) + 1))
+    return {value: order[ends[code] : ends[code + 1]] for code, value in enumerate(column.values)}
+
+
+# --- volumes to be made
+
+
+def topologies_admit(storage_class: StorageClass, cluster: Cluster) -> BoolArray:
+    """bool[N]: nodes that the class's ``allowedTopologies`` admit."""
+
+    def look() -> BoolArray:
+        terms = storage_class.allowed_topologies or ()
+        allowed = np.full(len(cluster), not terms, np.bool_)
+        for term in terms:
+            expressions = [
+                LabelSelectorRequirement(key=e.key, operator="In", values=e.values)
+                for e in term.match_label_expressions or ()
+            ]
+            if expressions:
+                allowed[_selected(LabelSelector(match_expressions=expressions), cluster)] = True
+        return allowed
+
+    return cluster.remember(("allowed topologies", storage_class.name), look)
+
+
+def _selected(selector: LabelSelector | None, cluster: Cluster) -> IntpArray:
+    """intp[]: rows of nodes that a label selector selects; one that makes no sense selects none."""
+    try:
+        compiled = Selector.of(selector)
+    except SelectorError:
+        return np.zeros(0, np.intp)
+    return np.zeros(0, np.intp) if compiled.nothing else _meeting(compiled.requirements, cluster)
+
+
+def enough_capacity(claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: Cluster) -> BoolArray:
+    """bool[N]: nodes for which the driver reports room for the claim, or reports nothing."""
+    if not _capacity_counts(claim, storage_class, cluster):
+        return np.ones(len(cluster), np.bool_)
+    largest = cluster.remember(
+        ("largest volume", storage_class.name), lambda: _largest_volume(storage_class.name, cluster)
+    )
+    enough: BoolArray = largest >= min(storage_request(claim).value(), _MOST)
+    return enough
+
+
+def told_capacity(claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: Cluster) -> Int64Array:
+    """int64[N]: the capacity behind a volume that is to be made, -1 where the driver reports none.
+
+    Of several that suffice upstream takes any; here the first.
+    """
+    told = np.full(len(cluster), -1, np.int64)
+    if not _capacity_counts(claim, storage_class, cluster):
+        return told
+    for capacity in cluster.storage.capacities:
+        if capacity.storage_class_name == storage_class.name and _limit(capacity) >= storage_request(claim).value():
+            rows = _selected(capacity.node_topology, cluster)
+            told[rows] = np.where(told[rows] < 0, _bytes(capacity.capacity), told[rows])
+    return told
+
+
+def _capacity_counts(claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: Cluster) -> bool:
+    """Whether the claim has a size and the driver says how much room there is."""
+    driver = cluster.storage.drivers.get(storage_class.provisioner or "")
+    resources = claim.spec.resources
+    asks = "storage" in ((resources.requests if resources else None) or {})
+    return asks and driver is not None and bool(driver.spec.storage_capacity)
+
+
+def _largest_volume(class_name: str, cluster: Cluster) -> Int64Array:
+    largest = np.full(len(cluster), -1, np.int64)
+    for capacity in cluster.storage.capacities:
+        if capacity.storage_class_name == class_name:
+            rows = _selected(capacity.node_topology, cluster)
+            largest[rows] = np.maximum(largest[rows], _limit(capacity))
+    return largest
+
+
+def _limit(capacity: CSIStorageCapacity) -> int:
+    """The largest volume that fits, in bytes; -1 if nothing is said."""
+    limit = capacity.maximum_volume_size if capacity.maximum_volume_size is not None else capacity.capacity
+    return -1 if limit is None else _bytes(limit)
+
+
+def _bytes(quantity: Quantity | None) -> int:
+    return 0 if quantity is None else min(quantity.value(), _MOST)

@@ -1,0 +1,71 @@
+"""What is printed, to the letter. Each file in tests/golden says by its first lines which command it belongs to."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import TESTS, run
+
+GOLDEN = TESTS / "golden"
+HEAD = re.compile(r"# flags: (.*)\n# exit: (\d)\n")
+
+
+@dataclass(frozen=True)
+class Case:
+    path: Path
+    words: tuple[str, ...]
+    code: int
+    output: str
+
+
+def read(path: Path) -> Case:
+    text = path.read_text()
+    head = HEAD.match(text)
+    assert head is not None, f"{path.name} lacks its '# flags:' and '# exit:' lines"
+    return Case(path, tuple(shlex.split(head[1])), int(head[2]), text[head.end() :])
+
+
+CASES = [read(path) for path in sorted(GOLDEN.glob("*.txt"))]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.path.stem)
+def test_the_output_is_the_golden_one(case: Case, update_golden: bool) -> None:
+    ran = run(*case.words)
+    if update_golden:
+        flags = " ".join(shlex.quote(word) for word in case.words)
+        case.path.write_text(f"# flags: {flags}\n# exit: {ran.code}\n{ran.out}")
+        return
+    assert ran.out == case.output
+    assert ran.code == case.code
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.path.stem)
+def test_the_output_does_not_depend_on_the_width_of_the_terminal_or_on_what_ran_before(case: Case) -> None:
+    narrow, wide = (run(*case.words, columns=columns) for columns in (80, 200))
+    assert narrow.out == wide.out
+
+
+def test_no_output_has_blanks_at_the_ends_of_lines_or_what_a_terminal_would_obey() -> None:
+    for case in CASES:
+        for line in case.output.splitlines():
+            assert line.isprintable(), case.path.name
+            if "markdown" not in case.words:
+                assert line == line.rstrip(), case.path.name
+        assert case.output.endswith("\n")
+        assert not case.output.endswith("\n\n")
+
+
+def test_there_is_a_golden_file_for_every_command_and_format() -> None:
+    formats = {
+        "place": {"table", "wide", "json", "yaml", "markdown", "name"},
+        "explain": {"text", "json", "yaml", "markdown"},
+        "conformance": {"table", "json", "yaml", "markdown"},
+    }
+    for command, wanted in formats.items():
+        cases = [case for case in CASES if case.words[0] == command]
+        assert wanted == {case.words[case.words.index("-o") + 1] for case in cases if "-o" in case.words}
