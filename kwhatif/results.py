@@ -93,8 +93,9 @@ class Score(Value, frozen=True, kw_only=True):
 class Placement(Value, frozen=True, kw_only=True):
     """What became of one pod.
 
-    ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting`` or ``skipped``; ``message`` the event's text
-    or the reason. ``feasible`` of ``evaluated`` nodes passed; ``ties`` of them shared the top ``score``.
+    ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting``, ``skipped``, or ``preempted`` if the pod had
+    to leave its node again; ``message`` the event's text or the reason. ``feasible`` of ``evaluated`` nodes passed;
+    ``ties`` of them shared the top ``score``.
     """
 
     pod: str

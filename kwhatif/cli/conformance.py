@@ -58,6 +58,7 @@ def conformance(
     from kwhatif.framework.outside import load_outside
     from kwhatif.report.conformance_text import conformance_blocks
     from kwhatif.results import ConformanceResult
+    from kwhatif.snapshot.files import called
     from kwhatif.whatif.conformance import answer
     from kwhatif.whatif.conformance_compare import Tally
     from kwhatif.whatif.scenario_files import read_scenarios, scenario_files
@@ -72,7 +73,7 @@ def conformance(
             out = stack.enter_context(packed(stack.enter_context(new_file(answers)), answers))
         stack.callback(progress.clear)
         for file in scenario_files(files):
-            tally = Tally(file, show)
+            tally = Tally(called(file), show)
             for number, (where, scenario) in enumerate(read_scenarios(file), 1):
                 progress.show(f"{file}: scenario {number}")
                 got = answer(scenario, source=where, outside=outside, skip_unknown=skip_unknown_plugins)

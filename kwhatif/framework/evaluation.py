@@ -17,7 +17,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.cluster.view import Change, NodeView
 from kwhatif.framework.interface import Plugin, Scope, overrides
-from kwhatif.framework.status import Code, Narrowed, Skip, Status
+from kwhatif.framework.status import SKIP, Code, Narrowed, Skip, Status
 from kwhatif.framework.verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -99,7 +99,10 @@ class Evaluation:
         return ok
 
     def _state(self, plugin: AnyPlugin) -> object:
+        """What PreFilter left for Filter; SKIP as well where it refused the pod and left nothing."""
         outcome = self._outcomes.get(plugin.name)
+        if isinstance(outcome, Status):
+            return SKIP
         return outcome.state if isinstance(outcome, Narrowed) else outcome
 
     def begin(self, pod: PodInfo) -> None:

@@ -18,10 +18,11 @@ MIGRATED = {
     "kubernetes.io/azure-disk": "disk.csi.azure.com",
     "kubernetes.io/cinder": "cinder.csi.openstack.org",
     "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
 }
 """In-tree provisioners -> the CSI drivers that took their place."""
 
-_ZONE_LABELS = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+_ZONE_LABELS = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
 Named = tuple[str, str]
 
 
@@ -65,7 +66,7 @@ def _of_volume(volume: PersistentVolume) -> Named | None:
         handle = volume.spec.csi.volume_handle or ""
         return (volume.spec.csi.driver, handle) if volume.spec.csi.driver and handle else None
     labels = volume.metadata.labels or {}
-    zone = next((labels[key] for key in _ZONE_LABELS if key in labels), "")
+    zone = next((labels[key] for key in _ZONE_LABELS if labels.get(key)), "")
     return _disk(volume.spec, zone=zone)
 
 
@@ -76,17 +77,33 @@ def _disk(source: object, *, zone: str) -> Named | None:
     azure: DiskSource | None = getattr(source, "azure_disk", None)
     cinder: DiskSource | None = getattr(source, "cinder", None)
     if gce is not None:
-        place = f"zones/{zone or 'UNSPECIFIED'}"
-        if "__" in zone:
-            place = f"regions/{zone.split('__')[0].rsplit('-', 1)[0]}"
-        return MIGRATED["kubernetes.io/gce-pd"], f"projects/UNSPECIFIED/{place}/disks/{gce.pd_name}"
+        place = _gce_place(zone)
+        return (MIGRATED["kubernetes.io/gce-pd"], f"projects/UNSPECIFIED/{place}/disks/{gce.pd_name}") if place else None
     if ebs is not None:
-        return MIGRATED["kubernetes.io/aws-ebs"], (ebs.volume_id or "").rsplit("/", 1)[-1]
+        name = _ebs_name(ebs.volume_id or "")
+        return None if name is None else (MIGRATED["kubernetes.io/aws-ebs"], name)
     if azure is not None:
         return MIGRATED["kubernetes.io/azure-disk"], azure.disk_uri or ""
     if cinder is not None:
         return MIGRATED["kubernetes.io/cinder"], cinder.volume_id or ""
     return None
+
+
+def _gce_place(zones: str) -> str | None:
+    """Where a disk is, by its zone label; None if several zones make no region."""
+    if "__" not in zones:
+        return f"zones/{zones or 'UNSPECIFIED'}"
+    parts = [zone.split("-") for zone in zones.split("__")]
+    regions = {"-".join(part[:2]) for part in parts}
+    return f"regions/{regions.pop()}" if len(regions) == 1 and all(len(part) == 3 for part in parts) else None
+
+
+def _ebs_name(volume_id: str) -> str | None:
+    """The disk's name, which may follow its zone as in aws://zone/vol-1; None if what follows is no name."""
+    if not volume_id.startswith("aws://"):
+        return volume_id
+    name = volume_id.removeprefix("aws://").partition("/")[2].strip("/")
+    return name if name.startswith("vol-") and "/" not in name else None
 
 
 def attached_by_api(storage: Storage, names: Sequence[str]) -> list[set[Named]]:

@@ -11,26 +11,18 @@ from types import MappingProxyType
 
 import numpy as np
 
-from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
+from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import claim_names, class_of_claim
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.cluster.view import NodeView
-from kwhatif.framework.arithmetic import broken_linear, go_round
 from kwhatif.framework.events import Event, always
-from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin
+from kwhatif.framework.interface import Handle, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
-from kwhatif.plugins.volume_matching import (
-    NO_PROVISIONER,
-    admits,
-    candidates,
-    enough_capacity,
-    is_own_claim,
-    kept_for,
-    storage_request,
-    topologies_admit,
-)
+from kwhatif.plugins.volume_matching import is_own_claim, match
+from kwhatif.plugins.volume_reach import enough_capacity, reachable, storage_request, topologies_admit
+from kwhatif.plugins.volume_scoring import utilization_scores
 
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
@@ -38,29 +30,35 @@ NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 NO_SUCH_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
 
-@dataclass(slots=True, eq=False)
-class Claims:
-    """A pod's claims: bound ones, and those whose volume is chosen together with the node."""
-
-    cluster: Cluster
-    bound: list[PersistentVolumeClaim] = field(default_factory=list)
-    delayed: list[PersistentVolumeClaim] = field(default_factory=list)
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """What delayed claims get on each of N nodes.
 
-    volumes     the volumes that were looked at, and per claim intp[N]: which of them the node gets, -1 for none
+    static      per claim intp[N]: the number of the volume the node gets, -1 for none
     provision   per claim bool[N]: a volume is to be made
     matched     bool[N]; roomy bool[N]: not short of space
     """
 
-    volumes: list[PersistentVolume]
     static: list[tuple[PersistentVolumeClaim, IntpArray]]
     provision: list[tuple[PersistentVolumeClaim, BoolArray]]
     matched: BoolArray
     roomy: BoolArray
+
+
+@dataclass(slots=True, eq=False)
+class Claims:
+    """A pod's claims: bound ones, and those whose volume is chosen together with the node.
+
+    ``choice`` holds for a version of the storage.
+    """
+
+    cluster: Cluster
+    bound: list[PersistentVolumeClaim] = field(default_factory=list)
+    delayed: list[PersistentVolumeClaim] = field(default_factory=list)
+    choice: tuple[int, Choice] | None = None
 
 
 class VolumeBinding(Plugin[Claims, Claims]):
@@ -95,6 +93,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
             found.append(claim)
         if not found:
             return SKIP
+        immediate = False
         for claim in found:
             if cluster.storage.fully_bound(claim):
                 state.bound.append(claim)
@@ -104,16 +103,19 @@ class VolumeBinding(Plugin[Claims, Claims]):
             if storage_class is not None and storage_class.volume_binding_mode is None:
                 return Status.error(f'VolumeBindingMode not set for StorageClass "{class_name}"')
             delayed = storage_class is not None and storage_class.volume_binding_mode == "WaitForFirstConsumer"
-            if not delayed or claim.spec.volume_name:
-                return Status.unresolvable("pod has unbound immediate PersistentVolumeClaims")
-            state.delayed.append(claim)
+            if delayed and not claim.spec.volume_name:
+                state.delayed.append(claim)
+            else:
+                immediate = True
+        if immediate:
+            return Status.unresolvable("pod has unbound immediate PersistentVolumeClaims")
         self._latest = (pod.uid, state)
         return state
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Claims) -> Iterator[Rejection]:
         everywhere = np.ones(len(nodes.cluster), np.bool_)
         near, known = _bound(state)
-        choice = self._choose(state) if state.delayed else None
+        choice = self._choice(state) if state.delayed else None
         matched = everywhere if choice is None else choice.matched
         roomy = everywhere if choice is None else choice.roomy
         for ok, reason, detail in (
@@ -125,8 +127,15 @@ class VolumeBinding(Plugin[Claims, Claims]):
             if not ok.all():
                 yield Rejection(nodes.of(~ok), reason, unresolvable=True, detail=_Said(detail))
 
+    def _choice(self, state: Claims) -> Choice:
+        """Volumes for delayed claims on all nodes at once, as long as nothing is reserved in between."""
+        version = state.cluster.storage.version
+        if state.choice is None or state.choice[0] != version:
+            state.choice = version, self._choose(state)
+        return state.choice[1]
+
     def _choose(self, state: Claims) -> Choice:
-        """Volumes for delayed claims on all nodes at once (upstream: FindPodVolumes)."""
+        """Upstream: FindPodVolumes."""
         cluster = state.cluster
         size, storage, columns = len(cluster), cluster.storage, cluster.columns
         here = np.ones(size, np.bool_)
@@ -140,43 +149,14 @@ class VolumeBinding(Plugin[Claims, Claims]):
             row = columns.row(selected)
             here &= np.arange(size) == (-1 if row is None else row)
             to_provision.append((claim, np.ones(size, np.bool_)))
-        volumes: list[PersistentVolume] = []
         static: list[tuple[PersistentVolumeClaim, IntpArray]] = []
         for claim in sorted(to_match, key=storage_request):
-            got = self._match(claim, cluster, volumes, [earlier for _, earlier in static])
+            got = match(claim, cluster, [earlier for _, earlier in static], self.handle.features)
             static.append((claim, got))
             if (got < 0).any():
                 to_provision.append((claim, got < 0))
         matched, roomy = self._provisions(to_provision, cluster)
-        return Choice(volumes, static, to_provision, matched & here, roomy | ~here)
-
-    def _match(
-        self,
-        claim: PersistentVolumeClaim,
-        cluster: Cluster,
-        volumes: list[PersistentVolume],
-        taken: list[IntpArray],
-    ) -> IntpArray:
-        """intp[N]: which of ``volumes`` (which grows) the claim gets on each node, -1 for none.
-
-        A volume that is kept for the claim is the only choice, except where an earlier claim of the pod took it.
-        """
-        storage, columns = cluster.storage, cluster.columns
-        got = np.full(len(cluster), -1, np.intp)
-        open_ = np.ones(len(cluster), np.bool_)
-        kept = kept_for(claim, storage, self.handle.features)
-        if kept is not None:
-            index = _place(kept, volumes)
-            free = _untaken(index, taken, len(cluster))
-            got[free & admits(kept, columns)] = index
-            open_ &= ~free
-        for volume in candidates(claim, storage, self.handle.features):
-            if volume is kept or not open_.any():
-                continue
-            index = _place(volume, volumes)
-            free = open_ & (got < 0) & admits(volume, columns) & _untaken(index, taken, len(cluster))
-            got[free] = index
-        return got
+        return Choice(static, to_provision, matched & here, roomy | ~here)
 
     def _provisions(
         self, wanted: list[tuple[PersistentVolumeClaim, BoolArray]], cluster: Cluster
@@ -194,10 +174,10 @@ class VolumeBinding(Plugin[Claims, Claims]):
             if storage_class is None or not provisioner or provisioner == NO_PROVISIONER:
                 matched &= ~undecided
                 continue
-            reachable = topologies_admit(storage_class, cluster.columns)
-            matched &= ~(undecided & ~reachable)
-            space = enough_capacity(claim, storage_class, storage, cluster.columns)
-            roomy &= ~(undecided & reachable & ~space)
+            admitted = topologies_admit(storage_class, cluster)
+            matched &= ~(undecided & ~admitted)
+            space = enough_capacity(claim, storage_class, cluster)
+            roomy &= ~(undecided & admitted & ~space)
         return matched, roomy
 
     def pre_score(self, pod: PodInfo, nodes: NodeView) -> Claims | Skip:
@@ -206,26 +186,10 @@ class VolumeBinding(Plugin[Claims, Claims]):
         return self._latest[1]
 
     def score(self, pod: PodInfo, nodes: NodeView, state: Claims) -> Int64Array:
-        """How full the volumes would be, by the profile's shape; each storage class counts alike."""
-        choice = self._choose(state)
-        scale = MAX_SCORE // 10
-        shape = tuple((point.utilization, point.score * scale) for point in self.handle.args.shape or ())
-        by_class: dict[str, tuple[Int64Array, Int64Array]] = {}
-        size = len(nodes.cluster)
-        for claim, got in choice.static:
-            sizes = np.array([_capacity(volume) for volume in choice.volumes] + [0], np.int64)
-            asked, have = by_class.setdefault(
-                class_of_claim(claim), (np.zeros(size, np.int64), np.zeros(size, np.int64))
-            )
-            asked += np.where(got >= 0, storage_request(claim).value(), 0)
-            have += sizes[got]
-        total, classes = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        for asked, have in by_class.values():
-            percent = np.where(asked > have, 100, asked * 100 // np.maximum(have, 1))
-            total += np.where(have > 0, broken_linear(shape, percent), 0)
-            classes += have > 0
-        scores: Int64Array = nodes.of(np.where(classes == 0, 0, go_round(total / np.maximum(classes, 1))))
-        return scores
+        choice = self._choice(state)
+        scores = utilization_scores(choice.static, choice.provision, state.cluster, self.handle.args.shape or ())
+        found: Int64Array = nodes.of(scores)
+        return found
 
     def reserve(self, pod: PodInfo, node: str) -> Status | None:
         if self._latest is None or self._latest[0] != pod.uid or not self._latest[1].delayed:
@@ -233,11 +197,11 @@ class VolumeBinding(Plugin[Claims, Claims]):
         state = self._latest[1]
         storage, row = state.cluster.storage, state.cluster.columns.row(node)
         assert row is not None
-        choice = self._choose(state)
+        choice = self._choice(state)
         volumes, claims = [], []
         for claim, got in choice.static:
             if got[row] >= 0:
-                volume = choice.volumes[got[row]]
+                volume = storage.listed[got[row]]
                 if storage.reserved.get(volume.name) != (claim.namespace, claim.name):
                     storage.reserve(volume.name, (claim.namespace, claim.name))
                     volumes.append(volume.name)
@@ -254,23 +218,6 @@ class VolumeBinding(Plugin[Claims, Claims]):
         if assumed is not None:
             cluster, volumes, claims = assumed
             cluster.storage.release(volumes, claims)
-
-
-def _place(volume: PersistentVolume, volumes: list[PersistentVolume]) -> int:
-    """The place of a volume in the list, where it is put if it is new."""
-    for place, known in enumerate(volumes):
-        if known is volume:
-            return place
-    volumes.append(volume)
-    return len(volumes) - 1
-
-
-def _untaken(index: int, taken: list[IntpArray], size: int) -> BoolArray:
-    """bool[N]: nodes on which no earlier claim of the pod gets that volume."""
-    free = np.ones(size, np.bool_)
-    for earlier in taken:
-        free &= earlier != index
-    return free
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,10 +255,5 @@ def _bound(state: Claims) -> tuple[BoolArray, BoolArray]:
         if volume is None:
             known &= ~near
             break
-        near &= admits(volume, cluster.columns)
+        near &= reachable(volume, cluster)
     return near, known
-
-
-def _capacity(volume: PersistentVolume) -> int:
-    quantity = (volume.spec.capacity or {}).get("storage")
-    return quantity.value() if quantity is not None else 0

@@ -30,9 +30,7 @@ def is_own_claim(waiting: PodInfo, happening: Happening) -> bool:
     return any(name == happening.claim[1] for name, _ in claim_names(waiting.pod))
 
 
-def match(
-    claim: PersistentVolumeClaim, cluster: Cluster, taken: Sequence[IntpArray], features: Features
-) -> IntpArray:
+def match(claim: PersistentVolumeClaim, cluster: Cluster, taken: Sequence[IntpArray], features: Features) -> IntpArray:
     """intp[N]: the number of the volume that the claim gets on each node, -1 for none.
 
     ``taken`` are what earlier claims of the pod get. A volume that is kept for the claim is the only choice, except

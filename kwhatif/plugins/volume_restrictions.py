@@ -5,6 +5,7 @@ Upstream: plugins/volumerestrictions/volume_restrictions.go.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -28,15 +29,39 @@ ONE_POD_ONLY = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Restrictions:
-    """``disks``: pods by node whose disks clash; ``claims``: uses of each claim that only one pod may have."""
+    """``disks``: pods by node whose disks clash; ``exclusive``: claims for one pod only, ``held`` those in use."""
 
     disks: Tally | None
-    claims: dict[str, Tally]
-    moves: Tally | None
+    exclusive: frozenset[str]
+    held: tuple[str, ...]
 
-    @property
-    def in_use(self) -> int:
-        return sum(tally.total > 0 for tally in self.claims.values())
+
+class ClaimsInUse:
+    """How often the pods on nodes name each claim, (namespace, name)."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.uses: Counter[tuple[str, str]] = Counter()
+        self._of_row: list[Counter[tuple[str, str]]] = [Counter() for _ in range(len(cluster))]
+        for row in range(len(cluster)):
+            self._recount(cluster, row)
+        self._seen = len(cluster.journal)
+
+    def follow(self, cluster: Cluster) -> None:
+        """Take note of pods that came or went."""
+        for row in set(cluster.journal[self._seen :]):
+            self._recount(cluster, row)
+        self._seen = len(cluster.journal)
+
+    def _recount(self, cluster: Cluster, row: int) -> None:
+        named = (
+            (info.shape.namespace, name)
+            for info in cluster.pods_on[row]
+            if info.shape.spec.volumes
+            for name in _claims_named(info.shape)
+        )
+        self.uses.subtract(self._of_row[row])
+        self._of_row[row] = Counter(named)
+        self.uses.update(self._of_row[row])
 
 
 class VolumeRestrictions(Plugin[Restrictions, None]):
@@ -59,10 +84,15 @@ class VolumeRestrictions(Plugin[Restrictions, None]):
             if "ReadWriteOncePod" in (claim.spec.access_modes or ()):
                 exclusive.add(claim.name)
         disks = [volume for volume in volumes if _is_exclusive_disk(volume)]
-        state = cluster.remember(
-            (self, pod.shape.index), lambda: _restrictions(pod.shape, cluster, disks, frozenset(exclusive))
-        )
-        return state if state.disks is not None or state.in_use else SKIP
+        held: list[str] = []
+        if exclusive:
+            in_use = cluster.remember((self, "claims in use"), lambda: ClaimsInUse(cluster))
+            in_use.follow(cluster)
+            held = sorted(name for name in exclusive if in_use.uses[pod.shape.namespace, name] > 0)
+        if not disks and not held:
+            return SKIP
+        clashing = cluster.tally(_clashing(pod.shape, disks)) if disks else None
+        return Restrictions(clashing, frozenset(exclusive), tuple(held))
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Restrictions) -> Iterator[Rejection]:
         alive = np.ones(nodes.size, np.bool_)
@@ -70,43 +100,38 @@ class VolumeRestrictions(Plugin[Restrictions, None]):
             clash = nodes.counts(state.disks) > 0
             yield Rejection(clash, DISK_CONFLICT, detail=lambda place: "a pod on the node uses one of its disks")
             alive = ~clash
-        uses = np.full(nodes.size, state.in_use, np.int64)
-        shift = nodes.shift(state.moves) if state.moves is not None else None
-        if shift is not None:
-            uses = uses + shift
-        held = sorted(name for name, tally in state.claims.items() if tally.total > 0)
+        uses = np.full(nodes.size, len(state.held), np.int64)
+        if state.exclusive and nodes.moved_pods() is not None:
+            shift = nodes.shift(nodes.cluster.tally(_moving(state.exclusive)))
+            uses = uses if shift is None else uses + shift
         yield Rejection(
             alive & (uses > 0),
             ONE_POD_ONLY,
-            detail=lambda place: f"claim {', '.join(held)} is ReadWriteOncePod and in use by another pod",
+            detail=lambda place: f"claim {', '.join(state.held)} is ReadWriteOncePod and in use by another pod",
         )
 
 
-def _restrictions(
-    shape: PodShape, cluster: Cluster, disks: Sequence[Volume], exclusive: frozenset[str]
-) -> Restrictions:
+def _clashing(shape: PodShape, disks: Sequence[Volume]) -> TallySpec:
+    """Counts pods that use one of the disks in a way that keeps others out."""
+
     def clashes(other: PodShape) -> int:
         return int(any(_clash(mine, its) for mine in disks for its in other.spec.volumes or ()))
 
-    def named(other: PodShape) -> list[str]:
-        sources = (volume.persistent_volume_claim for volume in other.spec.volumes or ())
-        return [source.claim_name for source in sources if source is not None]
+    return TallySpec(("disks", shape.index), clashes)
 
-    def spec(claim: str) -> TallySpec:
-        key = ("claim in use", shape.namespace, claim)
-        return TallySpec(key, lambda o: int(o.namespace == shape.namespace and claim in named(o)))
 
-    # A pod that comes or goes is counted by claim names alone, whatever its namespace, as upstream does.
-    moves = TallySpec(
+def _moving(exclusive: frozenset[str]) -> TallySpec:
+    """Counts pods that are imagined to come or go by claim names alone, whatever their namespace, as upstream does."""
+    return TallySpec(
         ("claims moved", exclusive),
         lambda other: 0,
-        lambda other: sum(name in exclusive for name in named(other)),
+        lambda other: sum(name in exclusive for name in _claims_named(other)),
     )
-    return Restrictions(
-        cluster.tally(TallySpec(("disks", shape.index), clashes)) if disks else None,
-        {claim: cluster.tally(spec(claim)) for claim in sorted(exclusive)},
-        cluster.tally(moves) if exclusive else None,
-    )
+
+
+def _claims_named(shape: PodShape) -> list[str]:
+    sources = (volume.persistent_volume_claim for volume in shape.spec.volumes or ())
+    return [source.claim_name for source in sources if source is not None]
 
 
 def _is_exclusive_disk(volume: Volume) -> bool:

@@ -47,7 +47,8 @@ class Shelf:
         row = np.concatenate([*rows, np.zeros(0, np.intp)])
         order = np.argsort(row, kind="stable")
         self.row: IntpArray = row[order]
-        self.offer: IntpArray = np.repeat(np.arange(len(rows)), [len(some) for some in rows])[order]
+        reached = np.array([len(some) for some in rows], np.intp)
+        self.offer: IntpArray = np.repeat(np.arange(len(rows)), reached)[order]
         self._starts: IntpArray = np.flatnonzero(np.diff(self.row, prepend=-1))
         self._free: BoolArray = np.array([volume.name not in storage.reserved for volume in ranked], np.bool_)
         self._seen = len(storage.changes)

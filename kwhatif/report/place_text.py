@@ -37,7 +37,7 @@ def summary(result: PlaceResult) -> str:
         return "No pods to place."
     outcomes = Counter(placement.outcome for placement in result.placements)
     parts = [f"{of(outcomes['placed'], len(result.placements), 'pod')} placed"]
-    parts += [f"{outcomes[name]} {name}" for name in ("gated", "waiting", "skipped") if outcomes[name]]
+    parts += [f"{outcomes[name]} {name}" for name in ("gated", "waiting", "skipped", "preempted") if outcomes[name]]
     victims = sum(len(placement.victims) for placement in result.placements)
     if victims:
         parts.append(counted(victims, "victim"))
@@ -80,8 +80,8 @@ def _reason(placement: Placement) -> str:
             return evicts
         case "waiting":
             held = "waits for a permit"
-        case "gated" | "skipped":
-            held = f"{placement.outcome}: {placement.message}"
+        case "gated" | "skipped" | "preempted":
+            held = ": ".join(filter(None, (placement.outcome, placement.message)))
         case _:
             held = placement.message
     return f"{evicts}; {held}" if evicts else held

@@ -172,13 +172,11 @@ class SchedulingQueue:
                         back.append(pod)
         return back
 
-    def updated(self, uid: str, happening: Happening) -> QueuedPod | None:
-        """A waiting pod was itself changed, which may let it go on; returns it. It keeps its place in the order."""
-        pod = next((pod for pod in self.waiting() if pod.info.uid == uid), None)
-        if pod is not None and self._helps(pod, happening):
+    def updated(self, pod: QueuedPod, happening: Happening) -> None:
+        """A waiting pod was itself changed, which may let it go on. It keeps its place in the order."""
+        if self._helps(pod, happening):
             self._leave(pod)
             self._requeue(pod)
-        return pod
 
     def _concerns(self, pod: QueuedPod, happening: Happening) -> bool:
         """Of what happens in the cluster, a gated pod is told only what the plugin behind the gate asks for."""

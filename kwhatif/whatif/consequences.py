@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from kwhatif.admission.ephemeral import ephemeral_claims
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results import Placement, Victim
 from kwhatif.scheduling.replacements import Replacements
@@ -45,9 +46,13 @@ def _land(session: Session, evicted: Sequence[PodInfo]) -> dict[str, Landing]:
     replacements = Replacements()
     landings: dict[str, Landing] = {}
     for victim in evicted:
-        pod = replacements.at_once(victim) or replacements.once_gone(victim)
+        # One that was on its way out already has been replaced, unless its controller waits for that.
+        pod = None if victim.shape.terminating else replacements.at_once(victim)
+        pod = pod or replacements.once_gone(victim)
         if pod is None:
             continue
+        for claim in ephemeral_claims(pod):
+            cluster.storage.add_claim(claim)
         name = pod.spec.scheduler_name or "default-scheduler"
         if name not in schedulers:
             schedulers[name] = session.setup.scheduler(cluster, name)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import UsageError
-from kwhatif.results import Comparison, Eviction, ExplainResult, NodeReport, Placement, PodReport
+from kwhatif.results import Comparison, Eviction, ExplainResult, NodeReport, PodReport
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.budgets import Budgets
-from kwhatif.scheduling.explain import evictions, node_reports, scores_at, victims_of
+from kwhatif.scheduling.explain import evictions, node_reports, victims_of
 from kwhatif.whatif.fidelity import assess
 from kwhatif.whatif.fixes import smallest_fixes
+from kwhatif.whatif.place import placement_of
 from kwhatif.whatif.session import Asked, Session
 
 __all__ = ["compare", "explain"]
@@ -56,7 +57,7 @@ def _explain(session: Session, asked: Asked, node: str, versus: str, fixes: bool
     assert scheduler is not None
     info = session.info(asked)
     attempt = scheduler.decide(info)
-    placement = _placement(session, asked, attempt)
+    placement = placement_of(session, asked, attempt, victims_of(attempt, Budgets(session.cluster)), attempt.criterion)
     evaluation = scheduler.evaluation(info) if len(session.cluster) else None
     reports: tuple[NodeReport, ...] = ()
     refusal = attempt.gated.message if attempt.gated else ""
@@ -78,29 +79,6 @@ def _explain(session: Session, asked: Asked, node: str, versus: str, fixes: bool
         fixes=found,
         tried=tried,
         comparison=_comparison(reports, node or chosen, versus) if versus else None,
-    )
-
-
-def _placement(session: Session, asked: Asked, attempt: Attempt) -> Placement:
-    names = session.cluster.columns.names
-    outcome = "placed" if attempt.placed else "gated" if attempt.gated else "unschedulable"
-    return Placement(
-        pod=asked.pod.key,
-        outcome=outcome,
-        priority=attempt.pod.priority,
-        scheduler=asked.pod.spec.scheduler_name or "",
-        node="" if attempt.row is None else names[attempt.row],
-        score=attempt.score,
-        feasible=len(attempt.sampled),
-        evaluated=attempt.evaluated,
-        ties=max(len(attempt.best), 1) if attempt.placed else 0,
-        tied=tuple(sorted(names[row] for row in attempt.best)[:10]) if len(attempt.best) > 1 else (),
-        scores=scores_at(attempt),
-        message=attempt.gated.message if attempt.gated else attempt.message,
-        victims=victims_of(attempt, Budgets(session.cluster)),
-        criterion=attempt.criterion,
-        origin=asked.origin,
-        defaults=asked.defaults,
     )
 
 

@@ -41,8 +41,9 @@ class Asked:
 
 def asked_pods(manifests: Sequence[Manifest], snapshot: Snapshot) -> tuple[list[Asked], list[Manifest]]:
     """The pods of manifests, completed as the API server would, and the objects that are no pods."""
-    classes = [*snapshot.objects.of(PriorityClass)]
-    classes += [m.obj for m in manifests if isinstance(m.obj, PriorityClass)]
+    classes = [m.obj for m in manifests if isinstance(m.obj, PriorityClass)]
+    replaced = {known.name for known in classes}
+    classes += [known for known in snapshot.objects.of(PriorityClass) if known.name not in replaced]
     taken = {pod.key for pod in snapshot.objects.of(Pod)}
     taken |= {m.obj.key for m in manifests if isinstance(m.obj, Pod)}
     asked, others = [], []

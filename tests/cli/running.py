@@ -78,11 +78,18 @@ def refused(*words: str, stdin: bytes | str = b"") -> str:
     return line.removeprefix("kwhatif: ")
 
 
-def process(*words: str, env: Mapping[str, str] | None = None, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def process(
+    *words: str, env: Mapping[str, str] | None = None, stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
     """Run ``python -m kwhatif`` for real, in tests/."""
     environment = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(TESTS.parent), **(env or {})}
     return subprocess.run(
-        [sys.executable, "-m", "kwhatif", *words], input=stdin, capture_output=True, cwd=TESTS, env=environment, check=False
+        [sys.executable, "-m", "kwhatif", *words],
+        input=stdin,
+        capture_output=True,
+        cwd=TESTS,
+        env=environment,
+        check=False,
     )
 
 

@@ -1,0 +1,135 @@
+"""Counts that keep themselves up to date are the counts one would come to by starting over."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodShape
+from kwhatif.cluster.tally import TallySpec
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.evaluation import change_of
+from tests.builders import HOSTNAME, ZONE, cluster_of, node, pod, pods_on
+from tests.strategies import Scenario, scenarios
+
+WEB = {"app": "web"}
+NODES = [node("a0", zone="z0"), node("a1", zone="z0"), node("b", zone="z1"), node("lost")]
+
+
+def webs(shape: PodShape) -> int:
+    return int(shape.labels.get("app") == "web")
+
+
+def by_zone(cluster: Cluster, **more: object) -> TallySpec:
+    return TallySpec("by zone", webs, topology=cluster.columns.label(ZONE), **more)  # type: ignore[arg-type]
+
+
+def test_pods_are_counted_by_node_and_by_domain() -> None:
+    cluster = cluster_of(NODES, pods_on({"a0": 2, "a1": 1, "lost": 4}, labels=WEB))
+    cluster.add(cluster.shapes.info(pod("other", labels={"app": "db"})), "b")
+    tally = cluster.tally(by_zone(cluster))
+    rows = {name: cluster.columns.row(name) for name in ("a0", "a1", "b", "lost")}
+    assert {name: int(tally.by_node[row]) for name, row in rows.items()} == {"a0": 2, "a1": 1, "b": 0, "lost": 4}
+    assert dict(zip(cluster.columns.label(ZONE).values, tally.by_domain.tolist(), strict=False)) == {"z0": 3, "z1": 0}
+    assert tally.by_domain[-1] == 0
+    assert tally.total == 3
+    assert tally.open_domains.tolist() == [True, True, False]
+
+
+def test_without_a_topology_nodes_are_all_there_is() -> None:
+    cluster = cluster_of(NODES, pods_on({"a0": 2, "lost": 4}, labels=WEB))
+    tally = cluster.tally(TallySpec("by node", webs))
+    assert tally.total == 6
+    assert tally.by_domain.shape == (0,)
+    assert tally.counted.tolist() == [1, 1, 1, 1]
+
+
+def test_pods_on_nodes_that_may_not_be_counted_count_for_their_node_alone() -> None:
+    cluster = cluster_of(NODES, pods_on({"a0": 2, "a1": 1, "b": 5}, labels=WEB))
+    eligible = np.array([name not in ("a0", "b") for name in cluster.columns.names])
+    tally = cluster.tally(by_zone(cluster, eligible=eligible))
+    z0 = cluster.columns.label(ZONE).values.index("z0")
+    assert tally.by_node.sum() == 8
+    assert (tally.by_domain[z0], tally.total) == (1, 1)
+    assert tally.open_domains.sum() == 1
+    assert tally.counted.sum() == 1
+
+
+def test_equal_keys_share_a_tally_until_all_are_dropped() -> None:
+    cluster = cluster_of(NODES, pods_on({"a0": 1}, labels=WEB))
+    tally = cluster.tally(by_zone(cluster))
+    assert cluster.tally(by_zone(cluster)) is tally
+    cluster.drop_tallies()
+    again = cluster.tally(by_zone(cluster))
+    assert again is not tally
+    assert again.total == 1
+    cluster.assume(cluster.shapes.info(pod("more", labels=WEB)), 0)
+    assert (tally.total, again.total) == (1, 2)
+
+
+def test_a_plugins_memory_is_made_once_and_dropped_with_the_tallies() -> None:
+    cluster = cluster_of(NODES)
+    made = [cluster.remember("key", lambda: object()) for _ in range(2)]
+    assert made[0] is made[1]
+    cluster.drop_tallies()
+    assert cluster.remember("key", lambda: object()) is not made[0]
+    assert not cluster.too_many_tallies
+
+
+def test_a_change_is_weighed_by_its_own_rule() -> None:
+    cluster = cluster_of(NODES, pods_on({"a0": 2}, labels=WEB))
+    tally = cluster.tally(by_zone(cluster, weigh_moved=lambda shape: 10))
+    row = cluster.columns.row("a0")
+    assert row is not None
+    rows = np.array([row], np.intp)
+    gone = change_of(cluster, rows, [cluster.pods_on[row][:1]], -1)
+    view = NodeView(cluster, rows, gone)
+    assert view.counts(tally).tolist() == [2 - 10]
+    shift = view.shift(tally)
+    assert shift is not None
+    assert shift.tolist() == [-10]
+    assert NodeView(cluster, rows).shift(tally) is None
+
+
+def specs_of(cluster: Cluster) -> list[TallySpec]:
+    """Tallies of several kinds: by zone, by host, by node, and with nodes left out."""
+    even = np.arange(len(cluster)) % 2 == 0
+
+    def apps(shape: PodShape) -> int:
+        return {"a": 1, "b": 3}.get(shape.labels.get("app", ""), 0)
+
+    def priorities(shape: PodShape) -> int:
+        return shape.priority
+
+    return [
+        TallySpec("zones", apps, topology=cluster.columns.label(ZONE)),
+        TallySpec("hosts", priorities, topology=cluster.columns.label(HOSTNAME)),
+        TallySpec("nodes", apps),
+        TallySpec("some", apps, topology=cluster.columns.label(ZONE), eligible=even),
+    ]
+
+
+@given(scenarios(max_nodes=5), st.data())
+def test_counting_along_is_counting_anew(scenario: Scenario, data: st.DataObject) -> None:
+    cluster = scenario.cluster()
+    specs = specs_of(cluster)
+    early = [cluster.tally(spec) for spec in specs[:2]]
+    waiting = [cluster.shapes.info(pending) for pending in scenario.pending]
+    for _ in range(data.draw(st.integers(1, 8))):
+        running = sorted((info for info, _ in cluster.pods()), key=lambda info: info.uid)
+        if waiting and (not running or data.draw(st.booleans())):
+            cluster.assume(waiting.pop(), data.draw(st.integers(0, len(cluster) - 1)))
+        elif running:
+            cluster.forget(data.draw(st.sampled_from(running)).uid)
+    live = [*early, *(cluster.tally(spec) for spec in specs[2:])]
+    fresh = cluster.fork()
+    for tally, spec in zip(live, specs, strict=True):
+        anew = fresh.tally(spec)
+        assert tally is not anew
+        assert tally.by_node.tolist() == anew.by_node.tolist()
+        assert tally.by_domain.tolist() == anew.by_domain.tolist()
+        assert tally.total == anew.total
+        recount = [sum(spec.weigh(info.shape) for info in pods) for pods in cluster.pods_on]
+        assert tally.by_node.tolist() == recount
