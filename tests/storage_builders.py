@@ -16,7 +16,10 @@ from kwhatif.api.others import (
     StorageClass,
     VolumeAttachment,
 )
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.storage import BIND_COMPLETED, SELECTED_NODE
+from kwhatif.framework.interface import Plugin
+from tests.asking import refused
 from tests.builders import Json, node_term, pod
 
 WAIT, IMMEDIATE = "WaitForFirstConsumer", "Immediate"
@@ -222,3 +225,19 @@ def rbd(image: str, *, monitors: Iterable[str] = ("m1",), pool: str = "p", read_
 def ephemeral(name: str = "scratch") -> Json:
     """A generic ephemeral volume; its claim is called after pod and volume."""
     return {"name": name, "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
+
+
+# --- what binding comes to
+
+
+def choices(plugin: Plugin[Any, Any], waiting: Pod, cluster: Cluster) -> dict[str, dict[str, str]]:
+    """Node -> claim -> the volume it would get there, of the nodes that pass; found by trying, then undone."""
+    info, storage = cluster.shapes.info(waiting), cluster.storage
+    places = sorted(set(cluster.columns.names) - refused(plugin, waiting, cluster))
+    found = {}
+    for place in places:
+        before = set(storage.reserved)
+        assert plugin.reserve(info, place) is None
+        found[place] = {key[1]: name for name, key in sorted(storage.reserved.items()) if name not in before}
+        plugin.unreserve(info, place)
+    return found

@@ -155,13 +155,18 @@ class NodeTerm:
     @classmethod
     def of(cls, term: NodeSelectorTerm) -> NodeTerm | None:
         """Compile a term; None for an empty one, which matches nothing and is left out."""
-        if not term.match_expressions and not term.match_fields:
-            return None
         try:
-            expressions = tuple(_valid(r.key, r.operator, tuple(r.values or ())) for r in term.match_expressions or ())
-            fields = tuple(_field_requirement(r) for r in term.match_fields or ())
+            return cls.parse(term)
         except SelectorError:
             return cls((), (), broken=True)
+
+    @classmethod
+    def parse(cls, term: NodeSelectorTerm) -> NodeTerm | None:
+        """As ``of``, but raises SelectorError for a broken term."""
+        if not term.match_expressions and not term.match_fields:
+            return None
+        expressions = tuple(_valid(r.key, r.operator, tuple(r.values or ())) for r in term.match_expressions or ())
+        fields = tuple(_field_requirement(r) for r in term.match_fields or ())
         return cls(expressions, fields)
 
     def matches(self, labels: Mapping[str, str], name: str) -> bool:

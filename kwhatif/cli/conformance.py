@@ -30,7 +30,7 @@ def conformance(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="Scenarios: JSON Lines, or one JSON object a file, packed or not; directories; '-' for stdin.",
             show_default=False,
         ),

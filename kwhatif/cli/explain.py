@@ -33,7 +33,7 @@ def explain(
     pods: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[POD]...",
+            metavar="POD",
             help="Manifests (files, directories, '-' for stdin), or names of pods: NAME, NAMESPACE/NAME, pod/NAME.",
             show_default=False,
         ),

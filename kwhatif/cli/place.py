@@ -35,7 +35,7 @@ def place(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[FILE]...",
+            metavar="FILE",
             help="Manifests with the pods: files, directories, or '-' for stdin.",
             show_default=False,
         ),

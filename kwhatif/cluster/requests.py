@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from kwhatif.api.core import Container, ContainerStatus, Pod, ResourceList
+from kwhatif.api.label_text import is_label_key
 from kwhatif.api.quantity import Quantity
 from kwhatif.versions import Features
 
@@ -34,8 +35,7 @@ def is_extended(name: str) -> bool:
     """Whether the name is an extended resource (upstream: apis/core/v1/helper.IsExtendedResourceName)."""
     if "/" not in name or _NATIVE in name or name.startswith("requests."):
         return False
-    domain, _, rest = ("requests." + name).partition("/")
-    return 0 < len(rest) <= 63 and "/" not in rest and len(domain) <= 253
+    return is_label_key(f"requests.{name}")
 
 
 def is_scalar(name: str) -> bool:

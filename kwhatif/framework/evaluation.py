@@ -45,6 +45,7 @@ class PluginScore:
 class Evaluation:
     """Filters and scores of one shape.
 
+    After ``totals``: ``score_error`` if PreScore failed, and the totals mean nothing.
     After ``begin``: ``refusal`` if PreFilter refuses the pod, ``narrowed`` intp[] rows if it narrowed the choice,
     to nodes of ``narrowed_names``, some of which may not exist; ``reached`` are the plugins that PreFilter got to.
     """
@@ -53,6 +54,8 @@ class Evaluation:
         self._framework = framework
         self.cluster = cluster
         self.refusal: Status | None = None
+        self.score_error: Status | None = None
+        self._lasting_error: Status | None = None
         self.narrowed: IntpArray | None = None
         self.narrowed_names: frozenset[str] = frozenset()
         self.narrowed_by: tuple[str, ...] = ()
@@ -125,7 +128,7 @@ class Evaluation:
             reached.append(plugin.name)
             outcome = self._outcomes[plugin.name]
             if isinstance(outcome, Status):
-                refused = Status(outcome.code, outcome.reasons, plugin.name)
+                refused = outcome
                 if outcome.code is not Code.UNSCHEDULABLE:
                     break
             elif isinstance(outcome, Narrowed):
@@ -238,6 +241,9 @@ class Evaluation:
                 self._cluster_scorers.append((plugin, weight))
                 continue
             state = self._framework.ask_pre_score(plugin, pod, view)
+            if isinstance(state, Status):
+                self._lasting_error = self._lasting_error or state
+                continue
             if isinstance(state, Skip):
                 continue
             if overrides(type(plugin), "normalize"):
@@ -268,6 +274,7 @@ class Evaluation:
 
     def totals(self, pod: PodInfo, rows: IntpArray) -> Int64Array:
         """int64[n]: the weighted sum of all scores, normalised among ``rows``."""
+        self.score_error = self._lasting_error
         total = self._local[rows]
         if self._everywhere:
             total += self._everywhere
@@ -284,6 +291,9 @@ class Evaluation:
 
     def _score_one(self, plugin: AnyPlugin, weight: int, pod: PodInfo, view: NodeView) -> PluginScore | None:
         state = self._framework.ask_pre_score(plugin, pod, view)
+        if isinstance(state, Status):
+            self.score_error = self.score_error or state
+            return None
         if isinstance(state, Skip):
             return None
         raw = self._framework.ask_score(plugin, pod, view, state)
@@ -291,7 +301,7 @@ class Evaluation:
         return PluginScore(plugin.name, weight, raw, normalized)
 
     def scores(self, pod: PodInfo, rows: IntpArray) -> list[PluginScore]:
-        """Every plugin's own scores among ``rows``, in the profile's order; plugins that skip are left out."""
+        """Every plugin's own scores among ``rows``, in the profile's order; plugins that skip or fail are left out."""
         view = NodeView(self.cluster, rows)
         found = (self._score_one(plugin, weight, pod, view) for plugin, weight in self._framework.scorers)
         return [scores for scores in found if scores is not None]

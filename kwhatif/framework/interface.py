@@ -150,8 +150,8 @@ class Plugin(Generic[F, P]):
         """No node fits: make room, or say why not."""
         raise NotImplementedError
 
-    def pre_score(self, pod: PodInfo, nodes: NodeView) -> P | Skip:
-        """Look at the pod and the feasible nodes once; SKIP leaves Score out."""
+    def pre_score(self, pod: PodInfo, nodes: NodeView) -> P | Skip | Status:
+        """Look at the pod and the feasible nodes once; SKIP leaves Score out, a Status is an error."""
         raise NotImplementedError
 
     def score(self, pod: PodInfo, nodes: NodeView, state: P) -> Int64Array:

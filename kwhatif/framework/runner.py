@@ -72,7 +72,8 @@ class Framework:
     # --- filters and scores
 
     def ask_pre_filter(self, plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> object:
-        return _call(plugin, "pre_filter", pod, pod, cluster)
+        outcome = _call(plugin, "pre_filter", pod, pod, cluster)
+        return _named(outcome, plugin, "PreFilter") if isinstance(outcome, Status) else outcome
 
     def ask_filter(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> Iterator[Rejection]:
         try:
@@ -83,10 +84,11 @@ class Framework:
             raise _blame(plugin, "filter", pod, error) from error
 
     def ask_pre_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView) -> object:
-        """The plugin's state for Score, SKIP, or None for a plugin that has no PreScore."""
+        """The plugin's state for Score, SKIP, an error, or None for a plugin that has no PreScore."""
         if plugin.name not in self._pre_scored and not overrides(type(plugin), "pre_score"):
             return None
-        return _call(plugin, "pre_score", pod, pod, view)
+        outcome = _call(plugin, "pre_score", pod, pod, view)
+        return _named(outcome, plugin, "PreScore") if isinstance(outcome, Status) else outcome
 
     def ask_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> Int64Array:
         scores: Int64Array = _call(plugin, "score", pod, pod, view, state)
@@ -132,7 +134,7 @@ class Framework:
             status: Status | None = _call(plugin, "reserve", pod, pod, node)
             if status is not None:
                 self.unreserve(pod, node)
-                return _named(status, plugin)
+                return _named(status, plugin, "Reserve")
         return None
 
     def unreserve(self, pod: PodInfo, node: str) -> None:
@@ -149,7 +151,7 @@ class Framework:
             if isinstance(answer, PermitWait):
                 waits[plugin.name] = min(answer.seconds, MOST_PERMIT_SECONDS)
             elif answer is not None:
-                return _named(answer, plugin)
+                return _named(answer, plugin, "Permit")
         return waits or None
 
     def bind(self, pod: PodInfo, node: str) -> Status | None:
@@ -157,13 +159,13 @@ class Framework:
         for plugin in self._at["preBind"]:
             status: Status | None = _call(plugin, "pre_bind", pod, pod, node)
             if status is not None:
-                return _named(status, plugin)
+                return _named(status, plugin, "PreBind")
         for plugin in self._at["bind"]:
             answer = _call(plugin, "bind", pod, pod, node)
             if isinstance(answer, Skip):
                 continue
             if answer is not None:
-                return _named(answer, plugin)
+                return _named(answer, plugin, "Bind")
             break
         for plugin in self._at["postBind"]:
             _call(plugin, "post_bind", pod, pod, node)
@@ -177,8 +179,12 @@ def _acts(plugin: AnyPlugin, point: str) -> bool:
     return overrides(type(plugin), HOOKS[point])
 
 
-def _named(status: Status, plugin: AnyPlugin) -> Status:
-    return Status(status.code, status.reasons, plugin.name)
+def _named(status: Status, plugin: AnyPlugin, point: str = "") -> Status:
+    """The status with its plugin; the message of an error says at which extension point it happened, too."""
+    reasons = status.reasons
+    if point and not status.rejected:
+        reasons = (f'running {point} plugin "{plugin.name}": {status.message}',)
+    return Status(status.code, reasons, plugin.name)
 
 
 def _call(plugin: AnyPlugin, hook: str, pod: PodInfo, *arguments: object) -> Any:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from kwhatif.api.core import NodeSelectorTerm, PreferredSchedulingTerm
-from kwhatif.api.selectors import NodeTerm, RequiredNodeAffinity
+from kwhatif.api.selectors import NodeTerm, RequiredNodeAffinity, SelectorError
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
@@ -61,7 +61,8 @@ class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
             return Status.unresolvable("pod affinity terms conflict")
         return Narrowed(names, pod.shape.node_affinity)
 
-    def filter(self, pod: PodInfo, nodes: NodeView, state: RequiredNodeAffinity) -> Iterator[Rejection]:
+    def filter(self, pod: PodInfo, nodes: NodeView, state: RequiredNodeAffinity | None) -> Iterator[Rejection]:
+        own = pod.shape.node_affinity if state is None else state  # a profile may leave PreFilter out
         admitted = np.ones(nodes.size, np.bool_)
         if self._added is not None:
             admitted = nodes.of(nodes.columns.matching(self._added))
@@ -72,19 +73,23 @@ class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
                 detail=lambda place: "the profile's addedAffinity does not admit the node",
             )
         yield Rejection(
-            admitted & ~nodes.of(nodes.columns.matching(state)),
+            admitted & ~nodes.of(nodes.columns.matching(own)),
             "node(s) didn't match Pod's node affinity/selector",
             unresolvable=True,
-            detail=lambda place: _mismatch(state, nodes, place),
+            detail=lambda place: _mismatch(own, nodes, place),
         )
 
-    def pre_score(self, pod: PodInfo, nodes: NodeView) -> Preferences | Skip:
+    def pre_score(self, pod: PodInfo, nodes: NodeView) -> Preferences | Skip | Status:
         spec = pod.shape.spec
         affinity = spec.affinity.node_affinity if spec.affinity else None
         preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else None
         if preferred is None and not self._added_preferences:
             return SKIP
-        return Preferences((*self._added_preferences, *_preferences(preferred or ())))
+        try:
+            own = _preferences(preferred or ())
+        except SelectorError as error:
+            return Status.error(str(error))
+        return Preferences((*self._added_preferences, *own))
 
     def score(self, pod: PodInfo, nodes: NodeView, state: Preferences) -> Int64Array:
         total = np.zeros(len(nodes.columns), np.int64)
@@ -98,7 +103,8 @@ class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
 
 
 def _preferences(terms: Sequence[PreferredSchedulingTerm]) -> tuple[Preference, ...]:
-    compiled = ((t.weight, NodeTerm.of(t.preference)) for t in terms if t.weight)
+    """Raises SelectorError: unlike required terms, preferences have to make sense, or the pod stays where it is."""
+    compiled = ((t.weight, NodeTerm.parse(t.preference)) for t in terms if t.weight)
     return tuple((weight, term) for weight, term in compiled if term is not None)
 
 

@@ -76,7 +76,7 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
             return
         capacity = nodes.allocatable[:, state.columns]
         used = nodes.requested[:, state.columns]
-        short = used + state.amounts > capacity
+        short = state.amounts > capacity - used  # a sum might not fit into 64 bits
         if not short.any():
             return
         never = state.amounts > capacity

@@ -118,8 +118,10 @@ class PodTopologySpread(Plugin[Spread, Scores]):
             if constraint.topology_key == HOSTNAME:
                 count, domains = nodes.counts(tally), int(taking_part.sum())
             else:
-                # A node without the label is a domain of its own here, as it is upstream.
-                count, domains = tally.by_domain[codes], len(np.unique(codes[taking_part]))
+                # Nodes without the label are a domain of their own here, as they are upstream.
+                assert tally.spec.topology is not None
+                places = nodes.of(tally.spec.topology.codes)
+                count, domains = tally.by_domain[codes], len(np.unique(places[taking_part]))
             part = count * math.log(domains + 2) + float(constraint.max_skew - 1)
             total = total + np.where(codes >= 0, part, 0.0)
         return Scores(ignored, np.where(ignored, 0, go_round(total)))

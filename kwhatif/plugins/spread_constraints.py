@@ -14,7 +14,7 @@ import numpy as np
 from kwhatif.api.core import TopologySpreadConstraint
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.columns import NodeColumns
+from kwhatif.cluster.columns import Coded, NodeColumns
 from kwhatif.cluster.owners import default_selector
 from kwhatif.cluster.shapes import PodShape
 from kwhatif.cluster.tally import TallySpec
@@ -68,7 +68,14 @@ class Constraint:
         def counts(other: PodShape) -> int:
             return 0 if other.terminating or selector.empty else moves(other)
 
-        return TallySpec(key, counts, moves, columns.label(self.topology_key), eligible)
+        return TallySpec(key, counts, moves, self._domains(columns, keys_present), eligible)
+
+    def _domains(self, columns: NodeColumns, keys_present: BoolArray | None) -> Coded:
+        """The label's column. Where nodes may lack it, upstream lumps those with the ones whose label is empty."""
+        column = columns.label(self.topology_key)
+        if keys_present is not None or "" not in column.values:
+            return column
+        return Coded(np.where(column.present, column.codes, column.values.index("")), column.values)
 
     def tally_by_node(self, shape: PodShape) -> TallySpec:
         """Count the namespace's pods it selects on each node, whether or not the node may be counted."""

@@ -79,7 +79,8 @@ def reachable(volume: PersistentVolume, cluster: Cluster) -> BoolArray:
     found = _mask(affinity_of(volume), cluster)
     plugin = migrated_plugin(volume)
     if plugin is not None:
-        by_driver = _mask(_compiled(migrated_terms(volume, plugin)), cluster)
+        terms = migrated_terms(volume, plugin)
+        by_driver = _mask(None if terms is None else _compiled(terms), cluster)
         found = np.where(migrates(plugin, cluster), by_driver, found)
     return found
 

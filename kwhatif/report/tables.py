@@ -19,7 +19,7 @@ def columns(headers: Sequence[str], rows: Sequence[Sequence[str]], names_from: i
     cells = [heads, *([clean(cell) for cell in row] for row in rows)]
     # Headers go in as a row: as headers they would be set further apart.
     drawn = tabulate(cells, tablefmt="plain", disable_numparse=True, stralign="left", numalign="left")
-    return "\n".join(line.rstrip() for line in drawn.splitlines())
+    return "\n".join(line.rstrip() for line in drawn.split("\n"))
 
 
 def text_of(blocks: Iterable[Block]) -> str:

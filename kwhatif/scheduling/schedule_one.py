@@ -80,12 +80,16 @@ class Scheduler:
             return Attempt(pod, message=NO_NODES)
         evaluation = self.evaluation(pod)
         evaluation.begin(pod)
+        if evaluation.refusal is not None and not evaluation.refusal.rejected:
+            return Attempt(pod, refused=evaluation.refusal, message=evaluation.refusal.message)
         if evaluation.refusal is not None:
             refused = Diagnosis(self.cluster, evaluation, refusal=evaluation.refusal)
             return self._no_node(Attempt(pod, refused=evaluation.refusal), refused)
         attempt = self._select(pod, evaluation)
         self.drift(pod, scored=len(attempt.sampled) > 1)
-        return attempt if attempt.placed else self._no_node(attempt, self.diagnose(pod, evaluation))
+        if attempt.placed or attempt.refused is not None:
+            return attempt
+        return self._no_node(attempt, self.diagnose(pod, evaluation))
 
     def drift(self, pod: PodInfo, *, scored: bool) -> None:
         """Let the pod's requests grow as upstream's do with every sum (``requests.overhead_drift``)."""
@@ -108,8 +112,12 @@ class Scheduler:
 
     def diagnose(self, pod: PodInfo, evaluation: Evaluation) -> Diagnosis:
         """Every node's verdict, for a pod whose PreFilter went through."""
-        verdicts = evaluation.verdicts(pod)
-        return Diagnosis(self.cluster, evaluation, verdicts, evaluation.narrowed, evaluation.narrowed_by)
+        verdicts, considered = evaluation.verdicts(pod), evaluation.narrowed
+        nominated = self.cluster.columns.row(pod.nominated) if pod.nominated else None
+        if considered is not None and nominated is not None:
+            # It was looked at first, whatever PreFilter narrowed the choice to.
+            considered = np.union1d(considered, [nominated])
+        return Diagnosis(self.cluster, evaluation, verdicts, considered, evaluation.narrowed_by)
 
     def _select(self, pod: PodInfo, evaluation: Evaluation) -> Attempt:
         """Find feasible nodes and the best of them."""
@@ -134,6 +142,8 @@ class Scheduler:
             attempt.row, attempt.best = int(rows[0]), rows
         elif len(rows):
             totals = evaluation.totals(pod, rows)
+            if evaluation.score_error is not None:
+                return Attempt(pod, refused=evaluation.score_error, message=evaluation.score_error.message)
             top = totals.max()
             attempt.best = best = rows[np.flatnonzero(totals == top)]
             attempt.row, attempt.score = self._break_tie(best), int(top)

@@ -240,7 +240,8 @@ class Simulator:
         if attempt.evicted:
             self.preemptions.setdefault(pod.uid, []).append(attempt)
         lesser = self._profiles[queued.profile].nominate(attempt)
-        self._say(pod, "nominated", f"{len(attempt.victims)} victims: {attempt.criterion}", node)
+        victims = "1 victim" if len(attempt.victims) == 1 else f"{len(attempt.victims)} victims"
+        self._say(pod, "nominated", f"{victims}: {attempt.criterion}", node)
         for other in lesser:
             self._say(other, "no longer nominated", f"{pod.key} is more important", node)
             self._vacated(other)
@@ -277,8 +278,7 @@ class Simulator:
         if pod is not None:
             for claim in ephemeral_claims(pod):
                 self.cluster.storage.add_claim(claim)
-            info = self.cluster.shapes.info(pod)
-            self._agenda.at(self.now, Kind.ARRIVAL, lambda: self._enqueue(info, "replacement"))
+            self._agenda.at(self.now, Kind.ARRIVAL, lambda: self._enqueue(self.cluster.shapes.info(pod), "replacement"))
 
     # --- what happens to others
 

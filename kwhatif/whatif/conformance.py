@@ -117,7 +117,9 @@ class _Replay:
             return {"preFilter": _status(attempt.gated), "evaluated": 0, "error": "gated"}, False
         if attempt.refused is not None and attempt.diagnosis is not None:
             record["preFilter"] = _status(attempt.refused)
-        if attempt.row is None:
+        if attempt.refused is not None and not attempt.refused.rejected:
+            record["error"] = attempt.message
+        elif attempt.row is None:
             record["message"] = attempt.message
         else:
             names = self._cluster.columns.names

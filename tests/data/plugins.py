@@ -40,3 +40,6 @@ class Refuses:
 
     def __init__(self, args: Any) -> None:
         raise ValueError("cannot\nbe made")
+
+    def filter_node(self, pod: Any, node: Any) -> str | None:
+        return None

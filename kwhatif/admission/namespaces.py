@@ -1,0 +1,25 @@
+"""NamespaceLifecycle: nothing is created in a namespace that is not there or is going away.
+
+Upstream: apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go.
+"""
+
+from __future__ import annotations
+
+from kwhatif.admission.answer import Refused
+from kwhatif.admission.request import Request
+
+__all__ = ["admit"]
+
+
+def admit(request: Request) -> Refused | None:
+    """A world in which no namespace was ever seen says nothing about them, and neither do we."""
+    home = request.namespace
+    if not home or request.old is not None or not request.world.knows("Namespace"):
+        return None
+    namespace = request.world.get("Namespace", "", home)
+    if namespace is None:
+        return Refused(404, "NotFound", f'namespaces "{home}" not found')
+    metadata, status = namespace.get("metadata") or {}, namespace.get("status") or {}
+    if metadata.get("deletionTimestamp") or status.get("phase") == "Terminating":
+        return request.forbidden(f"unable to create new content in namespace {home} because it is being terminated")
+    return None

@@ -1,0 +1,74 @@
+"""Priority: a pod's priority and preemption policy come from its class.
+
+Upstream: plugin/pkg/admission/priority/admission.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.request import Request, within
+from kwhatif.admission.world import World, name_of
+
+__all__ = ["admit"]
+
+_STEP = "Priority"
+_LOWER = "PreemptLowerPriority"
+_SYSTEM = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
+
+def admit(request: Request) -> Refused | None:
+    if request.kind != "Pod" or request.old is not None:
+        return None
+    spec = within(request.object, "spec")
+    wanted = spec.get("priorityClassName") or ""
+    found = _named(request.world, wanted) if wanted else _global_default(request.world)
+    if found is None and wanted:
+        if request.world.knows("PriorityClass"):
+            return request.forbidden(f"no PriorityClass with name {wanted} was found")
+        text = f"no PriorityClass is known: {wanted} counts as priority {spec.get('priority') or 0}"
+        request.changed(_STEP, "spec.priorityClassName", text)
+        spec["priority"] = spec.get("priority") or 0
+        spec["preemptionPolicy"] = spec.get("preemptionPolicy") or _LOWER
+        return None
+    name, priority, policy = found or ("", 0, _LOWER)
+    given = spec.get("priority")
+    if given is not None and given != priority:
+        why = f"the integer value of priority ({given}) must not be provided in pod spec; "
+        return request.forbidden(
+            f"{why}priority admission controller computed {priority} from the given PriorityClass name"
+        )
+    given = spec.get("preemptionPolicy")
+    if given is not None and given != policy:
+        why = f"the string value of PreemptionPolicy ({given}) must not be provided in pod spec; "
+        return request.forbidden(
+            f"{why}priority admission controller computed {policy} from the given PriorityClass name"
+        )
+    spec["priority"], spec["preemptionPolicy"] = priority, policy
+    if name:
+        spec["priorityClassName"] = name
+        default = "" if wanted else ", the global default"
+        request.changed(_STEP, "spec.priority", f"{priority} from PriorityClass {name}{default}")
+    return None
+
+
+def _named(world: World, name: str) -> tuple[str, int, str] | None:
+    for found in _classes(world):
+        if name_of(found) == name:
+            return _values(found)
+    return (name, _SYSTEM[name], _LOWER) if name in _SYSTEM else None
+
+
+def _global_default(world: World) -> tuple[str, int, str] | None:
+    """Of several defaults the one with the lowest value."""
+    defaults = [_values(found) for found in _classes(world) if found.get("globalDefault")]
+    return min(defaults, key=lambda values: values[1], default=None)
+
+
+def _classes(world: World) -> Iterator[Object]:
+    return world.all("PriorityClass")
+
+
+def _values(found: Object) -> tuple[str, int, str]:
+    return name_of(found), found.get("value") or 0, found.get("preemptionPolicy") or _LOWER

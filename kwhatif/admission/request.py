@@ -1,0 +1,61 @@
+"""One request on its way through the API server: the object as it stands, and what was done to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from kwhatif.admission.answer import Change, Object, Refused
+from kwhatif.admission.resources import resource_name
+from kwhatif.admission.world import World, name_of, namespace_of
+
+__all__ = ["Request", "copied", "each", "within"]
+
+
+@dataclass(slots=True)
+class Request:
+    """``object`` is ours to alter; ``old`` is what is stored when the request is an update."""
+
+    object: Object
+    world: World
+    old: Object | None = None
+    changes: list[Change] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        return str(self.object["kind"])
+
+    @property
+    def namespace(self) -> str:
+        return namespace_of(self.object)
+
+    def changed(self, step: str, path: str, text: str) -> None:
+        self.changes.append(Change(step, path, text))
+
+    def forbidden(self, why: str) -> Refused:
+        """403, in the words that admission steps use."""
+        name = name_of(self.object) or "Unknown!"
+        return Refused(403, "Forbidden", f'{resource_name(self.object)} "{name}" is forbidden: {why}')
+
+
+def copied(value: Any) -> Any:
+    """A copy of plain JSON values."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    return value
+
+
+def each(parent: Object | None, key: str) -> list[Object]:
+    """The objects of a list that may be absent or null."""
+    found = (parent or {}).get(key)
+    return found if isinstance(found, list) else []
+
+
+def within(parent: Object, key: str) -> Object:
+    """The object under a key, made there if it is absent or null."""
+    found = parent.get(key)
+    if not isinstance(found, dict):
+        found = parent[key] = {}
+    return found

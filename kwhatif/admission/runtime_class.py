@@ -1,0 +1,76 @@
+"""RuntimeClass: the overhead of a pod's sandbox, and where such sandboxes can run.
+
+Upstream: plugin/pkg/admission/runtimeclass/admission.go.
+"""
+
+from __future__ import annotations
+
+from kwhatif.admission.amounts import amounts
+from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.request import Request, copied, each, within
+from kwhatif.admission.tolerations import merged
+
+__all__ = ["admit", "validate"]
+
+_STEP = "RuntimeClass"
+_DIFFERS = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+_BY_HAND = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+
+
+def admit(request: Request) -> Refused | None:
+    """Set overhead, node selector and tolerations of the pod's class."""
+    if request.kind != "Pod" or request.old is not None:
+        return None
+    spec = within(request.object, "spec")
+    name = spec.get("runtimeClassName")
+    if name is None:
+        return None
+    found = request.world.get("RuntimeClass", "", name)
+    if found is None:
+        if request.world.knows("RuntimeClass"):
+            return request.forbidden(f'pod rejected: RuntimeClass "{name}" not found')
+        text = f"no RuntimeClass is known: of {name} neither overhead nor scheduling is counted"
+        request.changed(_STEP, "spec.runtimeClassName", text)
+        return None
+    if found.get("overhead") is not None:
+        fixed = found["overhead"].get("podFixed") or {}
+        if spec.get("overhead") and amounts(spec["overhead"]) != amounts(fixed):
+            return request.forbidden(_DIFFERS)
+        if fixed and not spec.get("overhead"):
+            what = ", ".join(f"{key}={value}" for key, value in fixed.items())
+            request.changed(_STEP, "spec.overhead", f"{what} from RuntimeClass {name}")
+        spec["overhead"] = copied(fixed)
+    return _schedule(request, spec, name, found.get("scheduling") or {})
+
+
+def _schedule(request: Request, spec: Object, name: str, scheduling: Object) -> Refused | None:
+    selector = scheduling.get("nodeSelector") or {}
+    own = spec.get("nodeSelector") or {}
+    for key, value in selector.items():
+        if own.get(key, value) != value:
+            theirs, ours = f"runtimeClass.scheduling.nodeSelector[{key}]", f"pod.spec.nodeSelector[{key}]"
+            return request.forbidden(f"conflict: {theirs} = {value}; {ours} = {own[key]}")
+    if selector:
+        spec["nodeSelector"] = {**own, **selector}
+        what = ", ".join(f"{key}={value}" for key, value in selector.items())
+        request.changed(_STEP, "spec.nodeSelector", f"{what} from RuntimeClass {name}")
+    added = each(scheduling, "tolerations")
+    if added:
+        spec["tolerations"] = merged(each(spec, "tolerations"), copied(added))
+        request.changed(_STEP, "spec.tolerations", f"those of RuntimeClass {name}")
+    return None
+
+
+def validate(request: Request) -> Refused | None:
+    """An overhead without a class that has one is refused; so is another one than the class has."""
+    if request.kind != "Pod" or request.old is not None:
+        return None
+    spec = request.object.get("spec") or {}
+    name, overhead = spec.get("runtimeClassName"), spec.get("overhead")
+    found = request.world.get("RuntimeClass", "", name) if name is not None else None
+    if found is None and name is not None:
+        return None
+    fixed = (found or {}).get("overhead")
+    if fixed is None:
+        return request.forbidden(_BY_HAND) if overhead is not None else None
+    return None if amounts(overhead) == amounts(fixed.get("podFixed")) else request.forbidden(_DIFFERS)

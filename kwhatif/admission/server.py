@@ -1,0 +1,95 @@
+"""The API server, as far as pods and what makes them are concerned: objects go in, answers come out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import NAMESPACE_OID, uuid5
+
+from kwhatif.admission.answer import Answer, Created, Object, Refused
+from kwhatif.admission.job_selector import generate_selector
+from kwhatif.admission.label_keys import merge_label_keys
+from kwhatif.admission.pipeline import DEFAULT_PLUGINS, chosen
+from kwhatif.admission.request import Request, copied, within
+from kwhatif.admission.resources import resource_name
+from kwhatif.admission.workload_defaults import fill_defaults
+from kwhatif.admission.world import World, name_of, namespace_of
+
+__all__ = ["ApiServer"]
+
+
+class ApiServer:
+    """Creates and updates objects in a world, by the rules of Kubernetes 1.36."""
+
+    def __init__(self, world: World, plugins: Sequence[str] = DEFAULT_PLUGINS) -> None:
+        self.world = world
+        self._plugins = chosen(plugins)
+        self._numbers: dict[tuple[str, str, str], int] = {}
+
+    def create(self, obj: Object) -> Answer:
+        """Store a new object; what is given stays as it is. ``metadata.namespace`` must be set."""
+        request = Request(copied(obj), self.world)
+        self._identify(request.object)
+        refused = self._passes(request)
+        if refused is not None:
+            return refused
+        name = name_of(request.object)
+        if self.world.get(request.kind, request.namespace, name) is not None:
+            message = f'{resource_name(request.object)} "{name}" already exists'
+            return Refused(409, "AlreadyExists", message)
+        return self._stored(request)
+
+    def update(self, obj: Object) -> Answer:
+        """Replace an object that is there."""
+        name = name_of(obj)
+        old = self.world.get(obj["kind"], namespace_of(obj), name)
+        if old is None:
+            return Refused(404, "NotFound", f'{resource_name(obj)} "{name}" not found')
+        request = Request(copied(obj), self.world, old)
+        self._take_over(request.object, old)
+        refused = self._passes(request)
+        return self._stored(request) if refused is None else refused
+
+    def _passes(self, request: Request) -> Refused | None:
+        fill_defaults(request)
+        for plugin in self._plugins:
+            refused = plugin.admit(request) if plugin.admit else None
+            if refused is not None:
+                return refused
+        generate_selector(request)
+        merge_label_keys(request)
+        for plugin in self._plugins:
+            refused = plugin.validate(request) if plugin.validate else None
+            if refused is not None:
+                return refused
+        return None
+
+    def _stored(self, request: Request) -> Created:
+        self.world.put(request.object)
+        return Created(request.object, tuple(request.changes))
+
+    def _identify(self, obj: Object) -> None:
+        """A name if only its beginning is given, and a uid that is the same in every run."""
+        metadata = within(obj, "metadata")
+        if not metadata.get("name") and metadata.get("generateName"):
+            metadata["name"] = self._unused(obj["kind"], namespace_of(obj), metadata["generateName"])
+        if not metadata.get("uid"):
+            key = f"{resource_name(obj)}/{namespace_of(obj)}/{metadata.get('name') or ''}"
+            metadata["uid"] = str(uuid5(NAMESPACE_OID, key))
+        metadata["generation"] = 1
+
+    def _unused(self, kind: str, namespace: str, prefix: str) -> str:
+        key = kind, namespace, prefix
+        number = self._numbers.get(key, 0) + 1
+        while self.world.get(kind, namespace, f"{prefix}{number}") is not None:
+            number += 1
+        self._numbers[key] = number
+        return f"{prefix}{number}"
+
+    def _take_over(self, obj: Object, old: Object) -> None:
+        """What belongs to the object and not to its manifest."""
+        metadata, before = within(obj, "metadata"), old.get("metadata") or {}
+        for key in ("uid", "creationTimestamp", "generation"):
+            if before.get(key) is not None:
+                metadata[key] = before[key]
+        if "status" not in obj and "status" in old:
+            obj["status"] = copied(old["status"])

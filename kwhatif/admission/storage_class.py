@@ -1,0 +1,44 @@
+"""DefaultStorageClass: a claim that names no class gets the default one.
+
+Upstream: plugin/pkg/admission/storage/storageclass/setdefault/admission.go and pkg/volume/util/storageclass.go.
+"""
+
+from __future__ import annotations
+
+from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.request import Request, within
+from kwhatif.admission.world import World, name_of
+
+__all__ = ["admit"]
+
+_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+
+
+def admit(request: Request) -> Refused | None:
+    if request.kind != "PersistentVolumeClaim":
+        return None
+    metadata, spec = request.object.get("metadata") or {}, within(request.object, "spec")
+    if _BETA_CLASS in (metadata.get("annotations") or {}) or spec.get("storageClassName") is not None:
+        return None
+    found = _default_class(request.world)
+    if found:
+        spec["storageClassName"] = found
+        request.changed("DefaultStorageClass", "spec.storageClassName", f"{found}, the default class")
+    return None
+
+
+def _default_class(world: World) -> str:
+    """The newest of the default classes, and of equally old ones the first by name."""
+    defaults = sorted(filter(_is_default, world.all("StorageClass")), key=name_of)
+    defaults.sort(key=_created, reverse=True)
+    return name_of(defaults[0]) if defaults else ""
+
+
+def _created(storage_class: Object) -> str:
+    return str((storage_class.get("metadata") or {}).get("creationTimestamp") or "")
+
+
+def _is_default(storage_class: Object) -> bool:
+    annotations = (storage_class.get("metadata") or {}).get("annotations") or {}
+    return any(annotations.get(key) == "true" for key in _DEFAULT)

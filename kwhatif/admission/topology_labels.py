@@ -1,0 +1,28 @@
+"""PodTopologyLabels: zone and region of its node become labels of a pod.
+
+Upstream: plugin/pkg/admission/podtopologylabels/admission.go. It acts when a pod is bound, so here only on a pod
+that is created with a node's name in it.
+"""
+
+from __future__ import annotations
+
+from kwhatif.admission.answer import Refused
+from kwhatif.admission.request import Request, within
+
+__all__ = ["admit"]
+
+_KEYS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+
+
+def admit(request: Request) -> Refused | None:
+    if request.kind != "Pod" or request.old is not None:
+        return None
+    name = (request.object.get("spec") or {}).get("nodeName")
+    node = request.world.get("Node", "", name) if name else None
+    of_node = ((node or {}).get("metadata") or {}).get("labels") or {}
+    copied = {key: of_node[key] for key in _KEYS if key in of_node}
+    if copied:
+        within(within(request.object, "metadata"), "labels").update(copied)
+        text = f"{', '.join(f'{key}={value}' for key, value in copied.items())} from node {name}"
+        request.changed("PodTopologyLabels", "metadata.labels", text)
+    return None

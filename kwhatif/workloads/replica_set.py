@@ -1,0 +1,20 @@
+"""ReplicaSet and ReplicationController: so many pods, all alike.
+
+Upstream: pkg/controller/replicaset/replica_set.go, which serves both.
+"""
+
+from __future__ import annotations
+
+from kwhatif.admission.answer import Object
+from kwhatif.workloads.making import Making
+from kwhatif.workloads.objects import integer, section
+from kwhatif.workloads.pods import pod_from_template
+
+__all__ = ["make_replicas"]
+
+
+def make_replicas(owner: Object, making: Making) -> None:
+    spec = section(owner, "spec")
+    template = section(spec, "template")
+    count = integer(spec.get("replicas"), 1)
+    making.pods_of(owner, [pod_from_template(template, owner) for _ in range(count)])

@@ -1,0 +1,235 @@
+"""The renderers by themselves, on text that nobody would write with good intentions."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import msgspec
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwhatif.report.blocks import Facts, Heading, Lines, Table, counted, some
+from kwhatif.report.conformance_text import conformance_blocks
+from kwhatif.report.escape import clean
+from kwhatif.report.explain_text import explain_blocks
+from kwhatif.report.fidelity_text import fidelity_blocks
+from kwhatif.report.markdown import escaped, markdown_of
+from kwhatif.report.names import names_of
+from kwhatif.report.place_text import place_blocks, summary
+from kwhatif.report.structured import as_json, as_yaml
+from kwhatif.report.tables import columns, text_of
+from kwhatif.results import (
+    Blocker,
+    ConformanceResult,
+    Eviction,
+    ExplainResult,
+    Fidelity,
+    FileAgreement,
+    Fix,
+    Gap,
+    NodeReport,
+    Placement,
+    PlaceResult,
+    PodReport,
+    Victim,
+)
+
+ANY = st.text(st.characters(codec=None), max_size=30)
+FIDELITY = Fidelity(rules="1.36")
+
+
+# --- names
+
+
+@given(ANY)
+def test_what_is_shown_is_on_one_line_and_obeyed_by_no_terminal(text: str) -> None:
+    shown = clean(text)
+    assert shown.isprintable()
+    assert clean(shown) == shown
+    shown.encode()
+
+
+def test_what_is_not_printable_is_shown_as_python_spells_it() -> None:
+    assert clean("a\x1b[31m\n\t\u202e\ud800\x7f\x9bß→") == "a\\x1b[31m\\n\\t\\u202e\\ud800\\x7f\\x9bß→"
+
+
+# --- tables
+
+
+def test_columns_are_as_kubectl_prints_them() -> None:
+    drawn = columns(("name", "node", ""), [("a", "much longer", "x"), ("bbbbb", "n", "")])
+    assert drawn == "NAME   NODE\na      much longer  x\nbbbbb  n"
+
+
+def test_names_among_the_headers_keep_their_case() -> None:
+    assert columns(("plugin", "node-a"), [("X", "1")], names_from=1).splitlines()[0] == "PLUGIN  node-a"
+
+
+def test_cells_that_look_like_numbers_are_left_as_they_are() -> None:
+    assert columns(("a", "b"), [("007", "1e5"), ("1.50", "-")]).splitlines()[1:] == ["007   1e5", "1.50  -"]
+
+
+@given(st.lists(st.tuples(ANY, ANY), min_size=1, max_size=5))
+def test_a_table_has_a_line_a_row_whatever_is_in_it(rows: list[tuple[str, str]]) -> None:
+    drawn = columns(("one", "other"), rows)
+    assert len(drawn.split("\n")) == len(rows) + 1
+    assert all(line.isprintable() for line in drawn.split("\n"))
+
+
+def test_headings_stand_over_their_blocks_and_other_blocks_apart() -> None:
+    text = text_of([Lines(("a", "b")), Heading("H"), Table(("x",), (("1",),)), Facts((("Long", "v"), ("S", "")))])
+    assert text == "a\nb\n\nH\nX\n1\n\nLong:  v\nS:\n"
+
+
+# --- markdown
+
+
+@given(st.lists(st.tuples(ANY, ANY), min_size=1, max_size=5))
+def test_no_cell_breaks_out_of_a_markdown_table(rows: list[tuple[str, str]]) -> None:
+    lines = markdown_of([Table(("one", "other"), tuple(rows))]).splitlines()
+    assert len(lines) == len(rows) + 2
+    for line in lines:
+        # Escapes are taken as GitHub's own scanner takes them: a backslash and what follows it.
+        assert len(re.findall(r"\|", re.sub(r"\\.", "", line))) == 3
+
+
+@given(ANY)
+def test_escaped_text_holds_no_markup(text: str) -> None:
+    bare = re.sub(r"\\.", "", escaped(text))
+    assert not set(bare) & set("`*_[]|~<>")
+    assert "&" not in bare.replace("&amp;", "").replace("&lt;", "").replace("&gt;", "")
+
+
+# --- results
+
+
+def test_json_and_yaml_are_ascii_and_come_back_as_they_went_in() -> None:
+    result = PlaceResult(
+        nodes=1, placements=(Placement(pod="a/\x1b[1m|\n→\x9b", outcome="placed", node="ñ"),), fidelity=FIDELITY
+    )
+    for text, load in ((as_json(result), json.loads), (as_yaml(result), yaml.safe_load)):
+        assert text.isascii()
+        assert all(line.isprintable() for line in text.split("\n"))
+        assert msgspec.convert(load(text), PlaceResult) == result
+
+
+def test_the_summary_counts_outcomes_and_victims() -> None:
+    victim = Victim(pod="a/v", node="n", priority=0)
+    outcomes = ["placed", "placed", "unschedulable", "gated", "waiting", "skipped"]
+    placements = [Placement(pod=f"a/{i}", outcome=outcome) for i, outcome in enumerate(outcomes)]
+    placements.append(Placement(pod="a/last", outcome="placed", victims=(victim, victim)))
+    result = PlaceResult(nodes=1, placements=tuple(placements), fidelity=FIDELITY)
+    assert summary(result) == "3 of 7 pods placed, 1 gated, 1 waiting, 1 skipped, 2 victims"
+    assert summary(PlaceResult(nodes=1, placements=(), fidelity=FIDELITY)) == "No pods to place."
+
+
+def test_victims_show_what_makes_them_hard_to_evict() -> None:
+    victims = (
+        Victim(pod="a/v", node="n", priority=-1, budgets=("one", "two"), violates=True),
+        Victim(pod="a/w", node="n", priority=0, terminating=True),
+    )
+    placement = Placement(pod="a/p", outcome="placed", node="n", victims=victims)
+    text = text_of(place_blocks(PlaceResult(nodes=1, placements=(placement,), fidelity=FIDELITY)))
+    assert "one, two (violated)" in text
+    assert "a/w (terminating)" in text
+
+
+def test_a_pod_that_waits_says_for_what() -> None:
+    result = PlaceResult(nodes=1, placements=(Placement(pod="a/b", outcome="waiting", node="n"),), fidelity=FIDELITY)
+    assert "waits for a permit" in text_of(place_blocks(result))
+    assert names_of(result) == "pod/a/b -> node/n\n"
+
+
+def test_ties_beyond_those_kept_are_counted() -> None:
+    placement = Placement(pod="a/b", outcome="placed", node="n1", ties=5, tied=("n1", "n2"), score=1)
+    result = PlaceResult(nodes=9, placements=(placement,), fidelity=FIDELITY)
+    assert "n1,n2,and 3 more" in text_of(place_blocks(result, wide=True))
+
+
+def test_long_messages_are_not_cut() -> None:
+    message = "0/5000 nodes are available: " + "x" * 5000
+    placement = Placement(pod="a/b", outcome="unschedulable", message=message)
+    assert message in text_of(place_blocks(PlaceResult(nodes=1, placements=(placement,), fidelity=FIDELITY)))
+
+
+def test_gaps_that_touch_pods_are_marked_and_the_others_told_briefly() -> None:
+    gaps = (
+        Gap(what="moon", effect="tides", pods=("a/1", "a/2", "a/3", "a/4")),
+        Gap(what="the snapshot holds no Sun", effect="dark"),
+        Gap(what="the snapshot holds no Star", effect="dark"),
+    )
+    text = text_of(fidelity_blocks(Fidelity(rules="1.36", cluster="v1.30.1", source="sky", gaps=gaps)))
+    assert text.splitlines() == [
+        "Rules of Kubernetes 1.36; snapshot of Kubernetes 1.30.1 from sky, taken at an unknown time.",
+        "",
+        "GAPS (* touches these pods)",
+        "* moon: tides [a/1, a/2, a/3 and 1 more]",
+        "  the snapshot holds no Sun, Star",
+    ]
+    assert text_of(fidelity_blocks(FIDELITY)).splitlines()[1] == "No gap touches these pods."
+
+
+def report(nodes: tuple[NodeReport, ...], **more: object) -> ExplainResult:
+    placement = more.pop("placement", Placement(pod="a/b", outcome="unschedulable"))
+    assert isinstance(placement, Placement)
+    pod = PodReport(pod="a/b", placement=placement, nodes=nodes, **more)  # type: ignore[arg-type]
+    return ExplainResult(nodes=len(nodes), pods=(pod,), fidelity=FIDELITY)
+
+
+def rejected(number: int, reasons: int) -> tuple[NodeReport, ...]:
+    return tuple(
+        NodeReport(
+            node=f"n{i:03}", feasible=False, blockers=(Blocker(plugin="P", reason=f"r{i % reasons}", reported=True),)
+        )
+        for i in range(number)
+    )
+
+
+def test_groups_of_nodes_are_many_at_most() -> None:
+    text = text_of(explain_blocks(report(rejected(60, 30))))
+    assert "20 more nodes in 10 smaller groups; --all shows every node by itself." in text
+    assert "n000, n030" in text
+    assert "n059" in text_of(explain_blocks(report(rejected(60, 30)), everything=True))
+
+
+def test_a_dozen_nodes_are_not_grouped() -> None:
+    assert "--all" not in text_of(explain_blocks(report(rejected(12, 1))))
+    assert "--all" in text_of(explain_blocks(report(rejected(13, 1))))
+
+
+def test_a_pod_without_nodes_or_reasons_can_be_explained() -> None:
+    assert "Outcome:    unschedulable" in text_of(explain_blocks(report(())))
+
+
+def test_an_eviction_names_the_criterion_that_decided() -> None:
+    victim = Victim(pod="a/v", node="n", priority=3)
+    placement = Placement(pod="a/b", outcome="unschedulable", victims=(victim,), criterion="fewest victims")
+    evictions = tuple(
+        Eviction(node=node, victims=(victim,), violations=0, top_priority=3, sum_of_priorities=3, chosen=node == "n")
+        for node in "mn"
+    )
+    text = text_of(explain_blocks(report((), placement=placement, evictions=evictions)))
+    assert [line.split() for line in text.splitlines() if line.startswith(("m ", "n "))] == [
+        ["m", "0", "3", "3", "1"],
+        ["n", "0", "3", "3", "1", "fewest", "victims"],
+    ]
+
+
+def test_fixes_tell_how_many_were_tried() -> None:
+    one = text_of(explain_blocks(report((), fixes=(Fix(change="c", node="n"),), tried=3)))
+    assert "FIXES: tried 3 changes, this works\n" in one
+    assert "FIXES: none of 1 change tried helps." in text_of(explain_blocks(report((), tried=1)))
+
+
+def test_agreement_is_100_percent_only_when_it_is() -> None:
+    file = FileAgreement(file="f", scenarios=10_000, compared=10_000, agreeing=9_999, pods=1, differing={"scores": 1})
+    result = ConformanceResult(files=(file,))
+    assert "99.9%" in text_of(conformance_blocks(result))
+    assert result.exit_code == 1
+
+
+def test_numbers_and_lists_in_words() -> None:
+    assert (counted(1, "pod"), counted(0, "pod"), counted(2, "box", "boxes")) == ("1 pod", "0 pods", "2 boxes")
+    assert (some(["a"]), some(list("abc")), some(list("abcde"))) == ("a", "a, b, c", "a, b, c and 2 more")
