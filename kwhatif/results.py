@@ -192,13 +192,17 @@ class Fix(Value, frozen=True, kw_only=True):
 
 
 class Eviction(Value, frozen=True, kw_only=True):
-    """A node where evictions would make room, with what the choice between such nodes looks at."""
+    """A node where evictions would make room, with what the choice between such nodes looks at.
+
+    ``earliest_start`` is that of the victims with the ``top_priority``; empty if it has not started.
+    """
 
     node: str
     victims: tuple[Victim, ...]
     violations: int
     top_priority: int
     sum_of_priorities: int
+    earliest_start: str = ""
     chosen: bool = False
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kwhatif.admission.answer import Object
 
@@ -14,14 +14,27 @@ class World:
 
     def __init__(self, objects: Iterable[Object] = ()) -> None:
         self._by_kind: dict[str, dict[tuple[str, str], Object]] = {}
+        self._watchers: list[Callable[[Object | None, Object | None], None]] = []
         for obj in objects:
             self.put(obj)
 
     def put(self, obj: Object) -> None:
-        self._by_kind.setdefault(obj["kind"], {})[namespace_of(obj), name_of(obj)] = obj
+        of_kind = self._by_kind.setdefault(obj["kind"], {})
+        key = namespace_of(obj), name_of(obj)
+        before = of_kind.get(key)
+        of_kind[key] = obj
+        for watcher in self._watchers:
+            watcher(before, obj)
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
-        self._by_kind.get(kind, {}).pop((namespace, name), None)
+        before = self._by_kind.get(kind, {}).pop((namespace, name), None)
+        if before is not None:
+            for watcher in self._watchers:
+                watcher(before, None)
+
+    def watch(self, watcher: Callable[[Object | None, Object | None], None]) -> None:
+        """Call ``watcher`` with what was there and what is there now, from now on, at every change."""
+        self._watchers.append(watcher)
 
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
         """One object; the namespace of what has none is empty."""

@@ -61,15 +61,15 @@ class Cluster:
         self._remembered: dict[Hashable, object] = {}
 
     @classmethod
-    def load(cls, objects: Objects, features: Features) -> Cluster:
-        """The cache of a cluster: its nodes and the unfinished pods bound to them; nominations of the others."""
+    def load(cls, objects: Objects, features: Features, queued: Callable[[Pod], bool] = lambda pod: True) -> Cluster:
+        """The cache of a cluster: its nodes and the unfinished pods bound to them; nominations of those ``queued``."""
         cluster = cls(objects.of(Node), ShapeTable(features), objects)
         for pod in objects.of(Pod):
             if (pod.status.phase or "") in FINISHED:
                 continue
             if pod.spec.node_name:
                 cluster.add(cluster.shapes.info(pod, bound=True), pod.spec.node_name)
-            elif pod.status.nominated_node_name:
+            elif pod.status.nominated_node_name and queued(pod):
                 info = cluster.shapes.info(pod)
                 cluster.nominate(info, info.nominated)
         return cluster

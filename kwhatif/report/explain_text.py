@@ -246,6 +246,7 @@ def _evictions(report: PodReport) -> Iterator[Block]:
         rows = tuple(_eviction(eviction) for eviction in report.evictions)
         headers = (
             *("node", "budgets violated", "highest priority", "sum of priorities", "victims"),
+            "earliest start",
             "chosen by",
         )
         chosen = tuple((*row[:-1], placement.criterion if row[-1] else "") for row in rows)
@@ -261,6 +262,7 @@ def _eviction(eviction: Eviction) -> tuple[str, ...]:
         str(eviction.top_priority),
         str(eviction.sum_of_priorities),
         str(len(eviction.victims)),
+        eviction.earliest_start or NONE,
         "*" if eviction.chosen else "",
     )
 

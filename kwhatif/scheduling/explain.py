@@ -136,11 +136,18 @@ def _blockers(verdicts: Verdicts, row: int, evaluation: Evaluation, left_out: bo
 
 
 def evictions(pod: PodInfo, diagnosis: Diagnosis, *, chosen: str, most: int) -> tuple[Eviction, ...]:
-    """Nodes where evictions would make room, best first, with the measures of the choice between them."""
+    """Nodes where evictions would make room, best first, with the measures of the choice between them.
+
+    The chosen one is always among them: upstream may not look at all nodes, and so miss better ones.
+    """
     budgets = Budgets(diagnosis.cluster)
     found = []
-    for candidate in Preemption().ranked(pod, diagnosis)[:most]:
+    for place, candidate in enumerate(Preemption().ranked(pod, diagnosis)):
+        if place >= most and candidate.node != chosen:
+            continue
         broken = budgets.broken_by(candidate.victims)
+        top = max(v.priority for v in candidate.victims)
+        first = min((v for v in candidate.victims if v.priority == top), key=lambda v: v.start)
         found.append(
             Eviction(
                 node=candidate.node,
@@ -149,8 +156,9 @@ def evictions(pod: PodInfo, diagnosis: Diagnosis, *, chosen: str, most: int) -> 
                     for victim, breaks in zip(candidate.victims, broken, strict=True)
                 ),
                 violations=candidate.violations,
-                top_priority=max(v.priority for v in candidate.victims),
+                top_priority=top,
                 sum_of_priorities=sum(v.priority for v in candidate.victims),
+                earliest_start=first.pod.status.start_time or "",
                 chosen=candidate.node == chosen,
             )
         )

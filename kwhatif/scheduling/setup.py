@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.errors import PluginError, PolicyError
 from kwhatif.framework.interface import Handle, Plugin, WaitingPod, extension_points
@@ -39,6 +40,11 @@ class Setup:
     skip_unknown: bool = False
     all_nodes: bool = False
     skipped: set[str] = field(default_factory=set)
+
+    def queues(self, pod: Pod) -> bool:
+        """Whether a pod without a node is in the queue: of one of the profiles, and not held back by gates."""
+        known = self.configuration.profile_for(pod.spec.scheduler_name or "default-scheduler")
+        return known is not None and not pod.spec.scheduling_gates
 
     def scheduler(
         self,

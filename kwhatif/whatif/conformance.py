@@ -68,7 +68,7 @@ def answer(
         except InputError as error:
             raise inside(error, "", "$.objects") from None
         pods = list(_pods(scenario))
-        cluster = Cluster.load(objects, features)
+        cluster = Cluster.load(objects, features, setup.queues)
         replay = _Replay(setup, cluster)
         answers = [replay.pod(pod) for pod in pods]
     except InputError as error:

@@ -101,7 +101,7 @@ class Session:
         self._start = 0
         self._uids: dict[str, str] | None = None
         try:
-            self.cluster = Cluster.load(snapshot.objects, setup.features)
+            self.cluster = Cluster.load(snapshot.objects, setup.features, setup.queues)
         except (SelectorError, ValueError) as error:
             raise InputError(str(error), source=snapshot.source) from error
 

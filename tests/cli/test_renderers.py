@@ -212,8 +212,8 @@ def test_an_eviction_names_the_criterion_that_decided() -> None:
     )
     text = text_of(explain_blocks(report((), placement=placement, evictions=evictions)))
     assert [line.split() for line in text.splitlines() if line.startswith(("m ", "n "))] == [
-        ["m", "0", "3", "3", "1"],
-        ["n", "0", "3", "3", "1", "fewest", "victims"],
+        ["m", "0", "3", "3", "1", "<none>"],
+        ["n", "0", "3", "3", "1", "<none>", "fewest", "victims"],
     ]
 
 

@@ -273,6 +273,8 @@ def test_drift(kind: dict[str, Any], drift: dict[str, int]) -> None:
         ("example.com/a/b", False, False),
         (f"example.com/{'x' * 63}", True, True),
         (f"example.com/{'x' * 64}", False, False),
+        ("Example.com/gpu", False, False),
+        ("example.com/-gpu", False, False),
     ],
 )
 def test_which_names_are_counted(name: str, extended: bool, scalar: bool) -> None:

@@ -7,7 +7,7 @@ import pytest
 from kwhatif.framework.status import SKIP, Narrowed, Status
 from tests.asking import HOPELESS, details, pre_filter, refusals, refused, scores
 from tests.asking import raw_scores as raw
-from tests.builders import Json, cluster_of, node, node_term, plugin_of, pod
+from tests.builders import Json, cluster_of, node, node_term, plugin_of, pod, profile_document, scheduler_for
 
 PODS_OWN = "node(s) didn't match Pod's node affinity/selector"
 ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
@@ -175,10 +175,10 @@ def test_where_both_refuse_only_the_added_one_is_named() -> None:
             [(5, node_term(fields=["metadata.name In bare"]))], (0, 0, 5), (0, 0, 100), id="names may be preferred"
         ),
         pytest.param(
-            [(5, node_term("cores Gt some")), (2, node_term("disk In ssd"))],
+            [(0, node_term("cores Gt some")), (2, node_term("disk In ssd"))],
             (2, 0, 0),
             (100, 0, 0),
-            id="a preference that makes no sense matches nothing",
+            id="a preference without weight is not even read",
         ),
     ],
 )
@@ -252,3 +252,36 @@ def test_details(kind: dict[str, Any], node_name: str, text: str) -> None:
 def test_the_detail_of_added_affinity_points_at_the_profile() -> None:
     plugin = plugin_of("NodeAffinity", adding([node_term("disk Exists")]))
     assert details(plugin, pod(), cluster_of(NODES), "bare") == ["the profile's addedAffinity does not admit the node"]
+
+
+# --- what a scheduler makes of it
+
+
+@pytest.mark.parametrize(
+    ("term", "problem"),
+    [
+        pytest.param(node_term("cores Gt some"), "the value must be an integer", id="no number"),
+        pytest.param(node_term("cores Gt -1"), "'-1' is not a valid label value", id="a number no label can have"),
+        pytest.param(node_term("disk Like ssd"), "'Like' is not a valid", id="an operator that does not exist"),
+        pytest.param(node_term(fields=["metadata.name In a b"]), "must have one element", id="a field with two values"),
+    ],
+)
+def test_a_preference_that_makes_no_sense_is_an_error_where_nodes_have_to_be_compared(term: Json, problem: str) -> None:
+    waiting = pod(prefers_nodes=[(5, term), (2, node_term("disk In ssd"))])
+    scheduler = scheduler_for(cluster_of(NODES))
+    attempt = scheduler.decide(scheduler.cluster.shapes.info(waiting))
+    assert not attempt.placed
+    assert attempt.diagnosis is None
+    assert attempt.message.startswith('running PreScore plugin "NodeAffinity": ')
+    assert problem in attempt.message
+    alone = scheduler_for(cluster_of(NODES[:1]))
+    assert alone.decide(alone.cluster.shapes.info(waiting)).placed
+
+
+def test_a_profile_without_its_prefilter_still_filters() -> None:
+    config = profile_document(plugins={"preFilter": {"disabled": [{"name": "NodeAffinity"}]}})
+    scheduler = scheduler_for(cluster_of(NODES), config)
+    info = scheduler.cluster.shapes.info(pod(nodes=[node_term("disk In hdd", fields=["metadata.name In hdd"])]))
+    attempt = scheduler.decide(info)
+    assert attempt.row == scheduler.cluster.columns.row("hdd")
+    assert attempt.evaluated == len(NODES)

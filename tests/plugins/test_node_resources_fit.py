@@ -360,3 +360,9 @@ def test_the_pods_own_request_does_not_count_where_it_is_scored() -> None:
 def test_explicit_zeros_count_as_zeros() -> None:
     cluster = cluster_of([node("a")])
     assert scores(plugin_of("NodeResourcesFit"), pod(cpu="0", memory="0"), cluster) == {"a": 100}
+
+
+def test_what_is_asked_may_be_as_large_as_a_number_can_be() -> None:
+    cluster = cluster_of([ROOMY], [TAKEN])
+    found = refusals(plugin_of("NodeResourcesFit"), pod(requests={GPU: str(2**63 - 1)}), cluster)
+    assert found == {"a": (HOPELESS, short(GPU))}

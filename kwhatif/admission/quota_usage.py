@@ -1,0 +1,113 @@
+"""What one object counts for under a resource quota, and which quotas it falls under.
+
+Upstream: pkg/quota/v1/evaluator/core (pods.go, persistent_volume_claims.go) and apiserver/pkg/quota/v1/generic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kwhatif.admission.amounts import Amounts, amounts, of_pod
+from kwhatif.admission.answer import Object
+from kwhatif.admission.request import each
+from kwhatif.admission.resource_names import is_extended, is_native
+from kwhatif.admission.resources import group_of, resource_name
+from kwhatif.api.quantity import Quantity
+
+__all__ = ["counted_names", "must_specify", "usage"]
+
+_ONE = Quantity.from_units(1)
+_DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
+_BY_CLASS = ".storageclass.storage.k8s.io/"
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+_CLAIM_NAMES = ("persistentvolumeclaims", "requests.storage")
+_COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_POD_NAMES = frozenset(
+    {"pods", "count/pods", *_COMPUTE, *(f"{side}.{name}" for side in ("requests", "limits") for name in _COMPUTE)}
+)
+# Whoever bounds one of these obliges every container to name it.
+_REQUIRED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
+_COUNTED_BY_NAME = frozenset({"services", "secrets", "configmaps", "replicationcontrollers", "resourcequotas"})
+
+
+def counted_names(obj: Object, hard: Iterable[str]) -> list[str]:
+    """Those of a quota's names that objects of this kind count for."""
+    match obj["kind"], group_of(obj):
+        case "Pod", "":
+            return [name for name in hard if name in _POD_NAMES or _is_pod_name(name)]
+        case "PersistentVolumeClaim", "":
+            return [name for name in hard if name == "count/persistentvolumeclaims" or _is_claim_name(name)]
+    resource = resource_name(obj)
+    own = {f"count/{resource}", *({resource} & _COUNTED_BY_NAME)}
+    return [name for name in hard if name in own]
+
+
+def usage(obj: Object) -> Amounts:
+    """What an object uses up."""
+    match obj["kind"], group_of(obj):
+        case "Pod", "":
+            return _of_pod(obj)
+        case "PersistentVolumeClaim", "":
+            return _of_claim(obj)
+    resource = resource_name(obj)
+    return {f"count/{resource}": _ONE, resource: _ONE}
+
+
+def must_specify(pod: Object, names: Iterable[str]) -> str:
+    """Upstream's complaint about containers that do not name what the quota bounds, else nothing."""
+    spec = pod.get("spec") or {}
+    whole = spec.get("resources") or {}
+    if whole.get("requests") or whole.get("limits"):
+        return ""
+    lacking: dict[str, set[str]] = {}
+    for container in [*each(spec, "containers"), *each(spec, "initContainers")]:
+        resources = container.get("resources") or {}
+        named = _compute(amounts(resources.get("requests")), amounts(resources.get("limits")))
+        for name in _REQUIRED.intersection(names).difference(named):
+            lacking.setdefault(name, set()).add(str(container.get("name") or ""))
+    if not lacking:
+        return ""
+    return "must specify " + "; ".join(f"{name} for: {','.join(sorted(lacking[name]))}" for name in sorted(lacking))
+
+
+def _is_pod_name(name: str) -> bool:
+    if name.startswith(("hugepages-", "requests.hugepages-")):
+        return True
+    return name.startswith("requests.") and (not is_native(name) or name.startswith(f"requests.{_DEVICE_CLASS}"))
+
+
+def _is_claim_name(name: str) -> bool:
+    return name in _CLAIM_NAMES or name.endswith(tuple(_BY_CLASS + suffix for suffix in _CLAIM_NAMES))
+
+
+def _of_pod(pod: Object) -> Amounts:
+    """A pod that has ended is still an object, but no pod."""
+    counted: Amounts = {"count/pods": _ONE}
+    if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return counted
+    spec = pod.get("spec") or {}
+    return {**counted, "pods": _ONE, **_compute(of_pod(spec, "requests"), of_pod(spec, "limits"))}
+
+
+def _compute(requests: Amounts, limits: Amounts) -> Amounts:
+    found: Amounts = {}
+    for name, amount in requests.items():
+        if name in _COMPUTE or name.startswith("hugepages-"):
+            found[name] = found[f"requests.{name}"] = amount
+        elif is_extended(name) or name.startswith(_DEVICE_CLASS):
+            found[f"requests.{name}"] = amount
+    found.update({f"limits.{name}": amount for name, amount in limits.items() if name in _COMPUTE})
+    return found
+
+
+def _of_claim(claim: Object) -> Amounts:
+    spec, annotations = claim.get("spec") or {}, (claim.get("metadata") or {}).get("annotations") or {}
+    found = {"persistentvolumeclaims": _ONE, "count/persistentvolumeclaims": _ONE}
+    asked = amounts((spec.get("resources") or {}).get("requests")).get("storage")
+    allocated = amounts((claim.get("status") or {}).get("allocatedResources")).get("storage")
+    if asked is not None:
+        found["requests.storage"] = max(asked, allocated) if allocated is not None else asked
+    storage_class = annotations.get(_BETA_CLASS) or spec.get("storageClassName")
+    if storage_class:
+        found.update({f"{storage_class}{_BY_CLASS}{name}": found[name] for name in _CLAIM_NAMES if name in found})
+    return found

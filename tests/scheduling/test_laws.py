@@ -1,0 +1,180 @@
+"""What holds of every schedule, whatever the cluster and the pods."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from hypothesis import assume as given_that
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import HostPort, PodInfo
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.schedule_one import Scheduler
+from tests.builders import Json, cluster_of, pod, scheduler_for
+from tests.scheduling.reference import status_on
+from tests.strategies import (
+    ALL_PARTS,
+    FILTER_PARTS,
+    PRIORITIES,
+    RESOURCE_PARTS,
+    Kind,
+    Scenario,
+    crowds,
+    kinds,
+    node_lists,
+    profiles,
+    scenarios,
+)
+
+MORE_PODS_NEED_MORE_ROOM = (*RESOURCE_PARTS, "ports", "far")
+"""Parts of pods for which one more pod on a node never makes another one fit."""
+
+
+def clash(one: HostPort, other: HostPort) -> bool:
+    return one[1:] == other[1:] and (one[0] == other[0] or "0.0.0.0" in (one[0], other[0]))
+
+
+# --- nobody gets what is not there
+
+
+@given(
+    node_lists(),
+    st.lists(st.tuples(kinds(FILTER_PARTS), st.sampled_from(PRIORITIES)), min_size=1, max_size=4),
+    st.integers(1, 4),
+)
+def test_no_node_ever_promises_more_than_it_has(nodes: list[Any], some: list[tuple[Kind, int]], replicas: int) -> None:
+    cluster = cluster_of(nodes)
+    scheduler = scheduler_for(cluster)
+    for i in range(replicas):
+        for k, (kind, priority) in enumerate(some):
+            attempt = scheduler.attempt(cluster.shapes.info(pod(f"p{k}-{i}", priority=priority, **kind)))
+            if attempt.nominated:
+                scheduler.evict(attempt)
+            assert (cluster.requested <= cluster.columns.allocatable).all()
+            assert (cluster.pod_count <= cluster.columns.allowed_pods).all()
+    for pods in cluster.pods_on:
+        for one, other in combinations(pods, 2):
+            assert not any(clash(p, q) for p in one.shape.ports for q in other.shape.ports)
+
+
+@given(scenarios(max_running=8), profiles())
+def test_a_pod_is_placed_only_where_it_fits_and_nowhere_better(scenario: Scenario, config: Json | None) -> None:
+    cluster = scenario.cluster()
+    scheduler = scheduler_for(cluster, config)
+    for pending in scenario.pending:
+        info = cluster.shapes.info(pending)
+        before = cluster.fork()
+        attempt = scheduler.attempt(info)
+        fits = [row for row in range(len(cluster)) if status_on(scheduler.framework, before, info, row) is None]
+        if attempt.row is None:
+            named = attempt.diagnosis is not None and attempt.diagnosis.considered is not None
+            assert not fits or named or attempt.refused is not None
+            continue
+        assert attempt.row in fits
+        if attempt.score is not None:
+            evaluation = scheduler_for(before, config).evaluation(info)
+            evaluation.begin(info)
+            totals = evaluation.totals(info, attempt.sampled)
+            assert attempt.score == totals.max()
+            best = {cluster.columns.names[row] for row in attempt.sampled[totals == totals.max()]}
+            assert cluster.columns.names[attempt.row] == min(best)
+
+
+# --- victims
+
+
+def preempting(scenario: Scenario) -> tuple[Scheduler, Attempt]:
+    """A cycle that ended in a preemption; other examples are dropped."""
+    cluster = scenario.cluster()
+    scheduler = scheduler_for(cluster)
+    attempt = scheduler.attempt(cluster.shapes.info(scenario.pending[-1]))
+    given_that(attempt.nominated)
+    return scheduler, attempt
+
+
+@given(crowds())
+def test_victims_are_less_important_and_on_the_nominated_node(scenario: Scenario) -> None:
+    scheduler, attempt = preempting(scenario)
+    here = {info.uid for info in scheduler.cluster.pods_on[row_of(scheduler.cluster, attempt)]}
+    assert attempt.victims
+    assert all(victim.priority < attempt.pod.priority for victim in attempt.victims)
+    assert {victim.uid for victim in attempt.victims} <= here
+    assert len({victim.uid for victim in attempt.victims}) == len(attempt.victims)
+
+
+@given(crowds())
+def test_the_pod_gets_its_place_once_the_victims_are_gone(scenario: Scenario) -> None:
+    scheduler, attempt = preempting(scenario)
+    scheduler.evict(attempt)
+    again = scheduler.attempt(attempt.pod)
+    assert again.row == row_of(scheduler.cluster, attempt)
+
+
+@given(crowds(parts=MORE_PODS_NEED_MORE_ROOM))
+def test_every_victim_is_needed(scenario: Scenario) -> None:
+    scheduler, attempt = preempting(scenario)
+    row = row_of(scheduler.cluster, attempt)
+    for kept in attempt.victims:
+        twin = scheduler.cluster.fork()
+        for victim in attempt.victims:
+            if victim.uid != kept.uid:
+                twin.forget(victim.uid)
+        assert status_on(scheduler.framework, twin, attempt.pod, row) is not None
+
+
+def row_of(cluster: Cluster, attempt: Attempt) -> int:
+    row = cluster.columns.row(attempt.nominated)
+    assert row is not None
+    return row
+
+
+# --- the order of things
+
+
+def outcome(cluster: Cluster, scheduler: Scheduler, info: PodInfo) -> dict[str, Any]:
+    attempt = scheduler.attempt(info)
+    names = cluster.columns.names
+    # Which of two equally important pods is the victim may depend on their order.
+    preempts = bool(attempt.nominated)
+    return {
+        "node": None if attempt.row is None else names[attempt.row],
+        "score": attempt.score,
+        "best": sorted(names[row] for row in attempt.best),
+        "sampled": sorted(names[row] for row in attempt.sampled),
+        "preempts": preempts,
+        "message": "" if preempts else attempt.message,
+        "candidates": attempt.candidates,
+    }
+
+
+@given(scenarios(parts=ALL_PARTS, max_running=8), profiles(), st.data())
+def test_the_order_of_objects_changes_no_decision(scenario: Scenario, config: Json | None, data: st.DataObject) -> None:
+    shuffled = cluster_of(
+        data.draw(st.permutations(scenario.nodes)),
+        data.draw(st.permutations(scenario.running)),
+        data.draw(st.permutations(scenario.objects)),
+    )
+    first = scenario.cluster()
+    schedulers = scheduler_for(first, config), scheduler_for(shuffled, config)
+    for pending in scenario.pending:
+        one, other = (
+            outcome(cluster, scheduler, cluster.shapes.info(pending))
+            for cluster, scheduler in zip((first, shuffled), schedulers, strict=True)
+        )
+        assert one == other
+
+
+@settings(max_examples=settings().max_examples // 2)
+@given(scenarios(max_running=8), profiles(), st.integers(0, 3))
+def test_a_schedule_can_be_repeated(scenario: Scenario, config: Json | None, seed: int) -> None:
+    runs = []
+    for _ in range(2):
+        cluster = scenario.cluster()
+        scheduler = scheduler_for(cluster, config, seed=seed)
+        runs.append([outcome(cluster, scheduler, cluster.shapes.info(pending)) for pending in scenario.pending])
+        assert np.isin(cluster.journal, np.arange(len(cluster))).all()
+    assert runs[0] == runs[1]
