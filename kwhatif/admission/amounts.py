@@ -10,7 +10,8 @@ from typing import Any
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import each
-from kwhatif.api.quantity import Quantity
+from kwhatif.api.quantity import Quantity, QuantityError
+from kwhatif.errors import InputError
 
 __all__ = ["Amounts", "amounts", "of_containers", "of_pod", "pod_level_resource"]
 
@@ -18,8 +19,11 @@ Amounts = dict[str, Quantity]
 
 
 def amounts(listed: Mapping[str, Any] | None) -> Amounts:
-    """A resource list as quantities."""
-    return {name: Quantity.from_json(value) for name, value in (listed or {}).items()}
+    """A resource list as quantities. Raises InputError, though only of objects that no API server ever saw."""
+    try:
+        return {name: Quantity.from_json(value) for name, value in (listed or {}).items()}
+    except QuantityError as error:
+        raise InputError(f"not a resource list: {error}") from None
 
 
 def pod_level_resource(name: str) -> bool:

@@ -11,18 +11,21 @@ from dataclasses import dataclass
 
 from kwhatif.admission import (
     default_tolerations,
+    extended_resources,
     limit_ranger,
     namespaces,
+    pod_node_selector,
     priority,
     runtime_class,
     storage_class,
+    toleration_restriction,
     topology_labels,
 )
 from kwhatif.admission.answer import Refused
 from kwhatif.admission.request import Request
 from kwhatif.errors import UsageError
 
-__all__ = ["DEFAULT_PLUGINS", "NOT_MODELLED", "PLUGINS", "Plugin", "chosen"]
+__all__ = ["DEFAULT_PLUGINS", "NOT_MODELLED", "PLUGINS", "QUOTA", "Plugin", "chosen"]
 
 Step = Callable[[Request], Refused | None]
 
@@ -40,8 +43,11 @@ class Plugin:
 PLUGINS: tuple[Plugin, ...] = (
     Plugin("NamespaceLifecycle", namespaces.admit),
     Plugin("LimitRanger", limit_ranger.admit, limit_ranger.validate),
+    Plugin("PodNodeSelector", pod_node_selector.admit, by_default=False),
     Plugin("Priority", priority.admit),
     Plugin("DefaultTolerationSeconds", default_tolerations.admit),
+    Plugin("PodTolerationRestriction", toleration_restriction.admit, toleration_restriction.validate, by_default=False),
+    Plugin("ExtendedResourceToleration", extended_resources.admit, by_default=False),
     Plugin("DefaultStorageClass", storage_class.admit),
     Plugin("RuntimeClass", runtime_class.admit, runtime_class.validate),
     Plugin("PodTopologyLabels", topology_labels.admit),

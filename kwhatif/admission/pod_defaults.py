@@ -47,6 +47,8 @@ def default_pod_spec(spec: Object) -> None:
                 if not port.get("protocol"):
                     port["protocol"] = "TCP"
     for volume in each(spec, "volumes"):
+        if not any(value is not None for key, value in volume.items() if key != "name"):
+            volume["emptyDir"] = {}
         template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
         if isinstance(template, dict):
             template.setdefault("metadata", {})

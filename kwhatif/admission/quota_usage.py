@@ -106,7 +106,9 @@ def _of_claim(claim: Object) -> Amounts:
     asked = amounts((spec.get("resources") or {}).get("requests")).get("storage")
     allocated = amounts((claim.get("status") or {}).get("allocatedResources")).get("storage")
     if asked is not None:
-        found["requests.storage"] = max(asked, allocated) if allocated is not None else asked
+        largest = max(asked, allocated) if allocated is not None else asked
+        whole = Quantity.from_units(largest.value())
+        found["requests.storage"] = largest if whole == largest else whole
     storage_class = annotations.get(_BETA_CLASS) or spec.get("storageClassName")
     if storage_class:
         found.update({f"{storage_class}{_BY_CLASS}{name}": found[name] for name in _CLAIM_NAMES if name in found})

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from kwhatif.api.label_text import is_label_key
 
-__all__ = ["is_extended", "is_huge_pages", "is_integer", "is_native", "may_overcommit"]
+__all__ = [
+    "is_container_resource",
+    "is_extended",
+    "is_huge_pages",
+    "is_integer",
+    "is_native",
+    "is_standard",
+    "may_overcommit",
+]
 
 _NATIVE_DOMAIN = "kubernetes.io/"
 # Counted in whole units even though they have no domain.
@@ -15,6 +23,9 @@ _COUNTS = frozenset(
     {"pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps"}
     | {"persistentvolumeclaims", "services.nodeports", "services.loadbalancers"}
 )
+_COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_SIDES = frozenset(f"{side}.{name}" for side in ("requests", "limits") for name in _COMPUTE)
+_STANDARD = _COUNTS | _SIDES | frozenset({*_COMPUTE, "storage", "requests.storage"})
 
 
 def is_native(name: str) -> bool:
@@ -39,3 +50,13 @@ def may_overcommit(name: str) -> bool:
 def is_integer(name: str) -> bool:
     """Whether it is counted in whole units."""
     return name in _COUNTS or is_extended(name)
+
+
+def is_standard(name: str) -> bool:
+    """Whether a name without a domain means something."""
+    return name in _STANDARD or name.startswith(("hugepages-", "requests.hugepages-"))
+
+
+def is_container_resource(name: str) -> bool:
+    """Whether a container can ask for this name without a domain."""
+    return name in _COMPUTE or is_huge_pages(name)

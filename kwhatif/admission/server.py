@@ -8,9 +8,13 @@ from uuid import NAMESPACE_OID, uuid5
 from kwhatif.admission.answer import Answer, Created, Object, Refused
 from kwhatif.admission.job_selector import generate_selector
 from kwhatif.admission.label_keys import merge_label_keys
-from kwhatif.admission.pipeline import DEFAULT_PLUGINS, chosen
+from kwhatif.admission.pipeline import DEFAULT_PLUGINS, QUOTA, chosen
+from kwhatif.admission.problems import Problems
+from kwhatif.admission.quota import Quotas
 from kwhatif.admission.request import Request, copied, within
 from kwhatif.admission.resources import resource_name
+from kwhatif.admission.shapes import misshapen
+from kwhatif.admission.validate_workload import check_object
 from kwhatif.admission.workload_defaults import fill_defaults
 from kwhatif.admission.world import World, name_of, namespace_of
 
@@ -23,10 +27,14 @@ class ApiServer:
     def __init__(self, world: World, plugins: Sequence[str] = DEFAULT_PLUGINS) -> None:
         self.world = world
         self._plugins = chosen(plugins)
+        self._quotas = Quotas(world) if QUOTA in plugins else None
         self._numbers: dict[tuple[str, str, str], int] = {}
 
     def create(self, obj: Object) -> Answer:
         """Store a new object; what is given stays as it is. ``metadata.namespace`` must be set."""
+        refused = misshapen(obj)
+        if refused is not None:
+            return refused
         request = Request(copied(obj), self.world)
         self._identify(request.object)
         refused = self._passes(request)
@@ -39,13 +47,16 @@ class ApiServer:
         return self._stored(request)
 
     def update(self, obj: Object) -> Answer:
-        """Replace an object that is there."""
+        """Apply a manifest to an object that is there: what it does not speak of, such as replicas, is kept."""
         name = name_of(obj)
         old = self.world.get(obj["kind"], namespace_of(obj), name)
         if old is None:
             return Refused(404, "NotFound", f'{resource_name(obj)} "{name}" not found')
+        refused = misshapen(obj)
+        if refused is not None:
+            return refused
         request = Request(copied(obj), self.world, old)
-        self._take_over(request.object, old)
+        self._take_over(request, old)
         refused = self._passes(request)
         return self._stored(request) if refused is None else refused
 
@@ -57,11 +68,16 @@ class ApiServer:
                 return refused
         generate_selector(request)
         merge_label_keys(request)
+        problems = Problems()
+        check_object(problems, request.object)
+        refused = problems.refusal(request.object)
+        if refused is not None:
+            return refused
         for plugin in self._plugins:
             refused = plugin.validate(request) if plugin.validate else None
             if refused is not None:
                 return refused
-        return None
+        return self._quotas.check(request) if self._quotas else None
 
     def _stored(self, request: Request) -> Created:
         self.world.put(request.object)
@@ -85,11 +101,16 @@ class ApiServer:
         self._numbers[key] = number
         return f"{prefix}{number}"
 
-    def _take_over(self, obj: Object, old: Object) -> None:
+    def _take_over(self, request: Request, old: Object) -> None:
         """What belongs to the object and not to its manifest."""
+        obj = request.object
         metadata, before = within(obj, "metadata"), old.get("metadata") or {}
         for key in ("uid", "creationTimestamp", "generation"):
             if before.get(key) is not None:
                 metadata[key] = before[key]
         if "status" not in obj and "status" in old:
             obj["status"] = copied(old["status"])
+        replicas = (old.get("spec") or {}).get("replicas")
+        if replicas is not None and within(obj, "spec").get("replicas") is None:
+            obj["spec"]["replicas"] = replicas
+            request.changed("Defaults", "spec.replicas", f"{replicas}, as it is in the cluster")

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from kwhatif.api import core, others
 from kwhatif.api.meta import Resource
 
-__all__ = ["KINDS", "NAMESPACED", "Objects", "struct_for"]
+__all__ = ["KEPT_WHOLE", "KINDS", "NAMESPACED", "Objects", "kept_whole", "struct_for"]
 
 KINDS: dict[str, type[Resource]] = {
     struct.__name__: struct
@@ -60,6 +60,20 @@ GROUPS: dict[str, str] = {
     "DeviceClass": "resource.k8s.io",
 }
 
+KEPT_WHOLE: dict[str, str] = {
+    "Deployment": "apps",
+    "ReplicaSet": "apps",
+    "StatefulSet": "apps",
+    "DaemonSet": "apps",
+    "ReplicationController": "",
+    "Job": "batch",
+    "CronJob": "batch",
+    "LimitRange": "",
+    "ResourceQuota": "",
+    "RuntimeClass": "node.k8s.io",
+}
+"""Kind -> API group, of what the API server and the controllers read: more than scheduling does, or only they do."""
+
 NAMESPACED = frozenset(
     {
         "Pod",
@@ -82,6 +96,11 @@ def struct_for(api_version: str, kind: str) -> type[Resource] | None:
     """The Struct of ``apiVersion``/``kind``, or None for a kind that scheduling does not read."""
     group = api_version.rpartition("/")[0]
     return KINDS[kind] if GROUPS.get(kind) == group else None
+
+
+def kept_whole(api_version: str, kind: str) -> bool:
+    """Whether objects of this kind are kept as they are, besides being decoded or instead of it."""
+    return KEPT_WHOLE.get(kind) == api_version.rpartition("/")[0]
 
 
 class Objects:

@@ -68,7 +68,8 @@ class Evaluation:
                 self._asked_each_time.append(plugin)
             else:
                 self._outcomes[plugin.name] = framework.ask_pre_filter(plugin, pod, cluster)
-        self._settled = not any(isinstance(o, Status | Narrowed) for o in self._outcomes.values())
+        speak = any(isinstance(o, Status | Narrowed) for o in self._outcomes.values())
+        self._settled = not speak and framework.unprepared is None
         self._prepare_filters(pod)
         self._prepare_scores(pod)
         self._seen = len(cluster.journal)
@@ -139,7 +140,7 @@ class Evaluation:
                     text = f"plugin {who[0]}" if len(who) == 1 else f"plugin(s) [{' '.join(who)}] simultaneously"
                     refused = Status.unresolvable(f"node(s) didn't satisfy {text}")
                     break
-        self.refusal = refused
+        self.refusal = refused or self._framework.unprepared
         self.reached = frozenset(reached)
         if names is not None:
             found = (self.cluster.columns.row(name) for name in names)

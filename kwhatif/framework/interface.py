@@ -114,6 +114,10 @@ class Plugin(Generic[F, P]):
     also: ClassVar[Collection[str]] = ()
     """Extension points the upstream plugin has where there is nothing to do offline."""
 
+    needs_pre_filter: ClassVar[bool] = False
+    needs_pre_score: ClassVar[bool] = False
+    """Its Filter or Score fails under a profile that leaves its PreFilter or PreScore out."""
+
     requeue_on: ClassVar[Mapping[Event, Hint]] = EVERYTHING
     """What may let a pod fit that this plugin rejected, and for which pods (``events.py``)."""
 

@@ -29,6 +29,7 @@ class Framework:
     """Plugins of one profile, by extension point, and how each hook is run.
 
     ``plugins`` maps each extension point to its plugins in order; ``weights`` a score plugin's name to its weight.
+    ``unprepared`` is the error that every pod meets under a profile whose filters miss their own PreFilter.
     """
 
     def __init__(
@@ -37,7 +38,10 @@ class Framework:
         self.profile_name = profile_name
         self._at = {point: [p for p in plugins.get(point, ()) if _acts(p, point)] for point in HOOKS}
         self.pre_filters = self._at["preFilter"]
-        self.filters = self._at["filter"]
+        prepared = {plugin.name for plugin in self.pre_filters}
+        failing = [p for p in plugins.get("filter", ()) if p.needs_pre_filter and p.name not in prepared]
+        self.filters = [plugin for plugin in self._at["filter"] if plugin not in failing]
+        self.unprepared = _unprepared(failing[0]) if failing else None
         self.scorers = [(plugin, weights[plugin.name]) for plugin in self._at["score"]]
         self._pre_scored = frozenset(plugin.name for plugin in self._at["preScore"])
 
@@ -85,8 +89,12 @@ class Framework:
 
     def ask_pre_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView) -> object:
         """The plugin's state for Score, SKIP, an error, or None for a plugin that has no PreScore."""
-        if plugin.name not in self._pre_scored and not overrides(type(plugin), "pre_score"):
-            return None
+        if plugin.name not in self._pre_scored:
+            if plugin.needs_pre_score:
+                text = f'running Score plugins: plugin "{plugin.name}" failed with: its PreScore was not run'
+                return Status(Code.ERROR, (text,), plugin.name)
+            if not overrides(type(plugin), "pre_score"):
+                return None
         outcome = _call(plugin, "pre_score", pod, pod, view)
         return _named(outcome, plugin, "PreScore") if isinstance(outcome, Status) else outcome
 
@@ -177,6 +185,10 @@ def _acts(plugin: AnyPlugin, point: str) -> bool:
     if point == "reserve":
         return overrides(type(plugin), "reserve") or overrides(type(plugin), "unreserve")
     return overrides(type(plugin), HOOKS[point])
+
+
+def _unprepared(plugin: AnyPlugin) -> Status:
+    return Status(Code.ERROR, (f'running "{plugin.name}" filter plugin: its PreFilter was not run',), plugin.name)
 
 
 def _named(status: Status, plugin: AnyPlugin, point: str = "") -> Status:

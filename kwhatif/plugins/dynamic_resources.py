@@ -20,6 +20,7 @@ from kwhatif.framework.status import SKIP, Skip, Status
 
 class DynamicResources(Plugin[None, None]):
     name = "DynamicResources"
+    needs_pre_filter = True
     requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
     score_scope = Scope.NODE

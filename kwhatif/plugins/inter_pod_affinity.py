@@ -61,6 +61,8 @@ class Preferences:
 
 class InterPodAffinity(Plugin[Neighbours, Preferences]):
     name = "InterPodAffinity"
+    needs_pre_filter = True
+    needs_pre_score = True
     reads = ("Namespace",)
     requeue_on = MappingProxyType(
         {

@@ -27,6 +27,7 @@ class NeededFeatures:
 
 class NodeDeclaredFeatures(Plugin[NeededFeatures, None]):
     name = "NodeDeclaredFeatures"
+    needs_pre_filter = True
     requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
 

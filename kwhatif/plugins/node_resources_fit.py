@@ -38,6 +38,7 @@ class Wanted:
 
 class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
     name = "NodeResourcesFit"
+    needs_pre_filter = True
     filter_scope = Scope.ROW
     score_scope = Scope.ROW
     requeue_on = MappingProxyType({Event.POD_DELETED: always})

@@ -66,7 +66,12 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
         volumes, problem = volumes_of(pod.pod, cluster.storage, new=True)
         return NewVolumes(volumes, problem, attached)
 
-    def filter(self, pod: PodInfo, nodes: NodeView, state: NewVolumes) -> Iterator[Rejection]:
+    def filter(self, pod: PodInfo, nodes: NodeView, state: NewVolumes | None) -> Iterator[Rejection]:
+        if state is None:  # a profile may leave PreFilter out
+            outcome = self.pre_filter(pod, nodes.cluster)
+            if not isinstance(outcome, Skip):
+                yield from self.filter(pod, nodes, outcome)
+            return
         if state.problem:
             yield Rejection(np.ones(nodes.size, np.bool_), state.problem, unresolvable=True)
             return

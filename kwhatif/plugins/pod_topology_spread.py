@@ -50,6 +50,8 @@ class Scores:
 
 class PodTopologySpread(Plugin[Spread, Scores]):
     name = "PodTopologySpread"
+    needs_pre_filter = True
+    needs_pre_score = True
     reads = ("ReplicaSet", "ReplicationController", "Service", "StatefulSet")
 
     @property

@@ -24,6 +24,7 @@ class TaintToleration(Plugin[None, None]):
     requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
     score_scope = Scope.NODE
+    needs_pre_score = True
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
         codes, lists = nodes.columns.untolerated(

@@ -63,6 +63,7 @@ class Claims:
 
 class VolumeBinding(Plugin[Claims, Claims]):
     name = "VolumeBinding"
+    needs_pre_filter = True
     reads = (
         "CSIDriver",
         "CSINode",

@@ -66,6 +66,7 @@ class ClaimsInUse:
 
 class VolumeRestrictions(Plugin[Restrictions, None]):
     name = "VolumeRestrictions"
+    needs_pre_filter = True
     reads = ("PersistentVolumeClaim",)
     requeue_on = MappingProxyType({Event.POD_DELETED: lambda waiting, happening: _shares_volume(waiting, happening)})
 

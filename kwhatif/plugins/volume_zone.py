@@ -72,7 +72,15 @@ class VolumeZone(Plugin[Topologies, None]):
             wanted += _topologies(found)
         return Topologies(tuple(wanted)) if wanted else SKIP
 
-    def filter(self, pod: PodInfo, nodes: NodeView, state: Topologies) -> Iterator[Rejection]:
+    def filter(self, pod: PodInfo, nodes: NodeView, state: Topologies | None) -> Iterator[Rejection]:
+        if state is None:  # a profile may leave PreFilter out
+            outcome = self.pre_filter(pod, nodes.cluster)
+            if isinstance(outcome, Status):
+                everywhere = np.ones(nodes.size, np.bool_)
+                yield from (Rejection(everywhere, reason, unresolvable=True) for reason in outcome.reasons)
+            elif not isinstance(outcome, Skip):
+                yield from self.filter(pod, nodes, outcome)
+            return
         columns = nodes.columns
         anywhere = np.zeros(len(columns), np.bool_)
         for key in STABLE:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from kwhatif.api.kinds import KINDS, NAMESPACED, struct_for
+from kwhatif.api.kinds import KINDS, NAMESPACED, kept_whole, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
@@ -152,25 +152,44 @@ class _Collected:
             mine.objects.extend(KINDS[kind], [])
             for i, obj in enumerate(other.objects.of(KINDS[kind])):
                 self._add(obj, document.source, f"$.objects.{kind}[{i}]")
+        for kind, objects in other.whole.items():
+            mine.whole.setdefault(kind, [])
+            for i, whole in enumerate(objects):
+                self._keep(whole, kind, document.source, f"$.objects.{kind}[{i}]")
 
     def add_item(self, item: Item) -> None:
         struct = struct_for(item.api_version, item.kind)
         obj = resource_of(item, struct or Resource)
-        if struct is None:
+        if kept_whole(item.api_version, item.kind):
+            whole = {"apiVersion": item.api_version} | decode(item.value, dict[str, Any])
+            self._keep(whole, item.kind, item.source, item.place)
+        elif struct is None:
             self.snapshot.ignored[item.kind] = self.snapshot.ignored.get(item.kind, 0) + 1
-        else:
+        if struct is not None:
             self._add(obj, item.source, item.place)
 
     def _add(self, obj: Resource, source: str, place: str) -> None:
         kind = type(obj).__name__
         if kind in NAMESPACED:
             put_in_namespace(obj, self._namespace)
-        key = ("", kind, obj.namespace, obj.name)
+        self._once(("", kind, obj.namespace, obj.name), source, place)
+        self.snapshot.objects.add(obj)
+
+    def _keep(self, whole: dict[str, Any], kind: str, source: str, place: str) -> None:
+        """Keep an object as plain values; one that is decoded, too, is counted there."""
+        metadata = whole["metadata"]
+        whole["kind"] = kind
+        if kind in NAMESPACED or kind in _OTHER_NAMESPACED:
+            metadata["namespace"] = metadata.get("namespace") or self._namespace
+        if kind not in KINDS:
+            self._once(("", kind, metadata.get("namespace", ""), metadata["name"]), source, place)
+        self.snapshot.whole.setdefault(kind, []).append(whole)
+
+    def _once(self, key: tuple[str, ...], source: str, place: str) -> None:
         here = (source, place)
         first = self._seen.setdefault(key, here)
         if first is not here:
             raise _twice(key, source, place, f"{first[0]} {first[1]}")
-        self.snapshot.objects.add(obj)
 
 
 def _is_snapshot(document: Document) -> bool:

@@ -21,7 +21,7 @@ import msgspec
 import zstandard
 
 from kwhatif.api.decode import convert, decode_json, decode_list
-from kwhatif.api.kinds import KINDS, Objects
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described, step
 from kwhatif.api.quantity import Quantity
@@ -41,10 +41,12 @@ class Snapshot:
     """What is known of a cluster.
 
     ``taken_at`` is an RFC 3339 time. ``unreadable`` maps a kind that could not be read to the reason,
-    ``ignored`` a kind that scheduling does not read to the number of its objects.
+    ``ignored`` a kind that nobody here reads to the number of its objects. ``whole`` has the objects of some kinds
+    as plain values: what controllers and the API server read of them is more than scheduling does.
     """
 
     objects: Objects = field(default_factory=Objects)
+    whole: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     source: str = ""
     kubernetes_version: str | None = None
     taken_at: str | None = None
@@ -86,7 +88,9 @@ def read_envelope(value: msgspec.Raw | Any) -> Snapshot:
         try:
             if kind in KINDS:
                 snapshot.objects.extend(KINDS[kind], _objects(listed, kind))
-            else:
+            if kind in KEPT_WHOLE:
+                snapshot.whole[kind] = _whole(listed, kind)
+            elif kind not in KINDS:
                 snapshot.ignored[kind] = len(_decoded_list(listed, msgspec.Raw if raw else dict[str, Any]))
         except InputError as error:
             raise inside(error, "", "$.objects" + step(kind)) from None
@@ -102,6 +106,17 @@ def _objects(listed: Any, kind: str) -> list[Resource]:
             raise inside(error, "", f"$[{i}]") from None
         if obj.kind not in (None, kind):
             raise InputError(f'expected "{kind}", found {described(obj.kind)}', place=f"$[{i}].kind")
+    return objects
+
+
+def _whole(listed: Any, kind: str) -> list[dict[str, Any]]:
+    objects = _decoded_list(listed, dict[str, Any])
+    for i, (obj, checked) in enumerate(zip(objects, _decoded_list(listed, Resource), strict=True)):
+        try:
+            check_name(checked)
+        except InputError as error:
+            raise inside(error, "", f"$[{i}]") from None
+        obj.setdefault("kind", kind)
     return objects
 
 
@@ -135,7 +150,8 @@ def write_snapshot(snapshot: Snapshot, path: str) -> None:
         kubernetes_version=snapshot.kubernetes_version,
         unreadable=snapshot.unreadable or None,
     )
-    by_kind = {kind: snapshot.objects.of(KINDS[kind]) for kind in sorted(snapshot.objects.covered())}
+    by_kind: dict[str, Any] = {kind: snapshot.objects.of(KINDS[kind]) for kind in snapshot.objects.covered()}
+    by_kind = dict(sorted((by_kind | snapshot.whole).items()))
     envelope = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "objects": by_kind}
     data = msgspec.json.encode(envelope, enc_hook=_text_of) + b"\n"
     if path.endswith(".gz"):

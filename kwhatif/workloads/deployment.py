@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from kwhatif.admission.answer import Object
 from kwhatif.workloads.making import Making
-from kwhatif.workloads.naming import HASH_LABEL, template_hash, within
+from kwhatif.workloads.naming import template_hash, within
 from kwhatif.workloads.objects import copied, integer, name_of, namespace_of, owner_reference, scaled, section
 from kwhatif.workloads.replica_set import make_replicas
+from kwhatif.workloads.templates import HASH_LABEL
 
 __all__ = ["DESIRED", "MAXIMUM", "hashed_template", "make_deployment", "replica_set_name", "surge_of"]
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import kwhatif.plugins
 from kwhatif.cluster.cluster import Cluster
@@ -37,6 +38,7 @@ from tests.builders import (
     select,
     spread,
 )
+from tests.storage_strategies import FIXED, Store, stores
 from tests.strategies import Scenario, scenarios
 
 AnyPlugin = Plugin[Any, Any]
@@ -158,7 +160,14 @@ def instances() -> list[Any]:
     return found
 
 
-SCENARIOS = scenarios(max_nodes=5, max_running=8)
+def with_storage(store: Store) -> Scenario:
+    """Pods with claims: the first one waits, the others run on the first node."""
+    waits, *others = store.pending
+    runs = [replace(other, spec=replace(other.spec, node_name=store.nodes[0].name)) for other in others]
+    return Scenario(store.nodes, runs, [waits], [*FIXED, *store.volumes, *store.claims])
+
+
+SCENARIOS = scenarios(max_nodes=5, max_running=8) | stores().map(with_storage)
 every_plugin = pytest.mark.parametrize("plugin", instances())
 """Given plugins outside of hypothesis: each runs all examples."""
 
@@ -291,7 +300,7 @@ def test_a_plugin_keeps_its_handle_and_adds_up_requests_a_fixed_number_of_times(
 
 # --- filters
 
-few = settings(max_examples=settings().max_examples // 4)
+few = settings(max_examples=settings().max_examples * 2 // 5)
 
 
 @having("filter")

@@ -337,3 +337,13 @@ def test_without_wishes_the_score_is_skipped() -> None:
     plugin, cluster = plugin_of(NAME), cluster_of(NODES)
     assert scores(plugin, web(), cluster) is SKIP
     assert scores(plugin, web(BY_ZONE), cluster_of(NODES, [], [service("web", WEB)])) is SKIP
+
+
+def test_to_the_systems_defaults_an_empty_zone_and_no_zone_are_one_and_the_same() -> None:
+    cluster = cluster_of(
+        [node("empty", zone=""), node("b", zone="z1"), node("lost")],
+        pods_on({"lost": 2}, labels=WEB),
+        [service("web", WEB)],
+    )
+    # ln(5) for three hosts, ln(4) for two zones: 2 + 2.77 + 4 with the pods of ``lost``, 2 + 4, 3.22 + 2.
+    assert raw(plugin_of(NAME), web(), cluster) == {"empty": 9, "b": 6, "lost": 5}

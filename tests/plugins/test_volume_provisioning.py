@@ -162,6 +162,19 @@ def test_a_reserved_volume_is_the_claims_and_nobody_elses() -> None:
     assert refused(plugin, claiming("y", name="other"), cluster) == set()
 
 
+def test_where_the_volume_kept_for_a_claim_cannot_be_reached_another_may_be_made() -> None:
+    """As upstream has it, though only one of the two will be bound in the end."""
+    objects = [claim(), storage_class(provisioner=DRIVER), volume("pv", on="a")]
+    cluster, plugin = cluster_of(NODES, objects=objects), plugin_of("VolumeBinding")
+    for name, place in (("first", "a"), ("second", "b")):
+        info = cluster.shapes.info(claiming("data", name=name))
+        assert refused(plugin, info.pod, cluster) == set()
+        assert plugin.reserve(info, place) is None
+    assert cluster.storage.reserved == {"pv": ("default", "data")}
+    assert cluster.storage.selected == {("default", "data"): "b"}
+    assert refused(plugin, claiming("data", name="third"), cluster) == {"a", "c"}
+
+
 def test_a_pod_whose_claims_are_bound_reserves_nothing() -> None:
     cluster = cluster_of(NODES, objects=[claim(bound_to="pv"), volume("pv", kept_for="data", phase="Bound")])
     plugin, info = plugin_of("VolumeBinding"), cluster.shapes.info(claiming("data"))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.api.core import Node
+from kwhatif.api.core import Node, Pod
 from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
 from kwhatif.api.selectors import NodeTerm, Selector
+from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import Storage
 from tests.builders import ZONE, plugin_of
 from tests.storage_builders import choices
@@ -75,31 +76,32 @@ def found_on(node: Node, names: list[str], storage: Storage) -> dict[str, str] |
 def test_the_choice_on_every_node_is_that_of_a_plain_walk(store: Store) -> None:
     cluster, plugin = store.cluster(), plugin_of("VolumeBinding")
     for waiting in store.pending:
-        names = [v.persistent_volume_claim.claim_name for v in waiting.spec.volumes or () if v.persistent_volume_claim]
-        walked = {node.name: found_on(node, names, cluster.storage) for node in store.nodes}
+        walked = {node.name: found_on(node, claims_of(waiting), cluster.storage) for node in store.nodes}
         assert choices(plugin, waiting, cluster) == {name: got for name, got in walked.items() if got is not None}
+
+
+def claims_of(pod: Pod) -> list[str]:
+    sources = (volume.persistent_volume_claim for volume in pod.spec.volumes or ())
+    return [source.claim_name for source in sources if source is not None]
 
 
 @given(store=stores(), data=st.data())
 def test_the_same_holds_while_volumes_are_reserved_and_given_back(store: Store, data: st.DataObject) -> None:
     cluster, plugin = store.cluster(), plugin_of("VolumeBinding")
-    placed = []
+    reserved = cluster.storage.reserved
+    placed: list[tuple[PodInfo, str]] = []
     for waiting in store.pending:
-        names = [v.persistent_volume_claim.claim_name for v in waiting.spec.volumes or () if v.persistent_volume_claim]
-        walked = {node.name: found_on(node, names, cluster.storage) for node in store.nodes}
-        fits = choices(plugin, waiting, cluster)
-        assert set(fits) == {name for name, got in walked.items() if got is not None}
-        for name, got in fits.items():
-            new = {
-                claim: volume
-                for claim, volume in (walked[name] or {}).items()
-                if volume not in cluster.storage.reserved
-            }
-            assert got == new
-        if fits:
-            info, place = cluster.shapes.info(waiting), data.draw(st.sampled_from(sorted(fits)))
+        walked = {node.name: found_on(node, claims_of(waiting), cluster.storage) for node in store.nodes}
+        new = {
+            name: {claim: volume for claim, volume in got.items() if volume not in reserved}
+            for name, got in walked.items()
+            if got is not None
+        }
+        assert choices(plugin, waiting, cluster) == new
+        if new:
+            info = cluster.shapes.info(waiting)
+            placed.append((info, data.draw(st.sampled_from(sorted(new)))))
             plugin.pre_filter(info, cluster)
-            plugin.reserve(info, place)
-            placed.append((info, place))
-        if placed and data.draw(st.booleans()):
+            plugin.reserve(*placed[-1])
+        if placed and data.draw(st.integers(0, 1)):
             plugin.unreserve(*placed.pop())

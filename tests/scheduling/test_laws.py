@@ -30,8 +30,11 @@ from tests.strategies import (
     scenarios,
 )
 
-MORE_PODS_NEED_MORE_ROOM = (*RESOURCE_PARTS, "ports", "far")
-"""Parts of pods for which one more pod on a node never makes another one fit."""
+MORE_PODS_NEED_MORE_ROOM = (*RESOURCE_PARTS, "tolerations", "far")
+"""Parts of pods for which one more pod on a node never makes another one fit.
+
+Not so ports: a pod that leaves takes its port out of the set, even if another one on the node holds it as well.
+"""
 
 
 def clash(one: HostPort, other: HostPort) -> bool:

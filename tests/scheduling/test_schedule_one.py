@@ -7,11 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kwhatif.api.kinds import Objects
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.framework.interface import Scope
 from kwhatif.framework.status import Code, PermitWait, Status
+from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import NO_NODES, Scheduler
+from kwhatif.scheduling.setup import Setup
 from tests.builders import (
+    FEATURES,
     GIB,
     Json,
     cluster_of,
@@ -382,3 +387,85 @@ def test_a_plugin_from_outside_filters_and_scores_like_any_other() -> None:
 def test_zones_take_turns_in_the_search() -> None:
     scheduler = scheduler_for(cluster_of(nodes_in_zones("x", "x", "y")))
     assert names_of(scheduler, try_to_place(scheduler).sampled) == ["n0", "n2", "n1"]
+
+
+# --- errors
+
+
+def test_an_error_in_prefilter_is_no_verdict_and_nobody_is_asked_to_make_room() -> None:
+    diary = Diary()
+    plugin = made_up("Broken", pre_filter=lambda *_: Status.error("no idea"), post_filter=diary("make room"))
+    attempt = try_to_place(with_plugin([node("a")], plugin))
+    assert attempt.message == 'running PreFilter plugin "Broken": no idea'
+    assert attempt.diagnosis is None
+    assert diary.entries == []
+
+
+@pytest.mark.parametrize("name", ["InterPodAffinity", "PodTopologySpread", "TaintToleration"])
+def test_some_plugins_cannot_score_under_a_profile_that_leaves_their_prescore_out(name: str) -> None:
+    plugins: Json = {"multiPoint": {"disabled": [{"name": name}]}, "score": {"enabled": [{"name": name}]}}
+    nodes = [node("a"), node("b")]
+    attempt = try_to_place(scheduler_for(cluster_of(nodes), profile_document(plugins=plugins)))
+    assert attempt.message.startswith(f'running Score plugins: plugin "{name}" failed with: ')
+    assert attempt.refused is not None
+    assert attempt.refused.code is Code.ERROR
+    assert try_to_place(scheduler_for(cluster_of(nodes[:1]), profile_document(plugins=plugins))).placed
+
+
+# --- nominations from outside
+
+
+def test_the_nominated_node_is_looked_at_even_where_prefilter_narrowed_the_choice_to_others() -> None:
+    scheduler = scheduler_for(cluster_of([node("a"), node("b", cpu="1"), node("c")]))
+    attempt = try_to_place(scheduler, cpu="2", nominated="a", nodes=[node_term(fields=["metadata.name In b"])])
+    assert attempt.message.startswith(
+        "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector, "
+        "1 node(s) didn't satisfy plugin(s) [NodeAffinity]. "
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "kept"),
+    [
+        pytest.param({}, True, id="a pod in the queue"),
+        pytest.param({"schedulingGates": [{"name": "later"}]}, False, id="a gated pod"),
+        pytest.param({"schedulerName": "somebody-elses"}, False, id="another scheduler's pod"),
+    ],
+)
+def test_room_is_kept_only_for_nominated_pods_that_this_scheduler_has_in_its_queue(spec: Json, kept: bool) -> None:
+    objects = Objects()
+    objects.add(node("a", cpu="2"))
+    objects.add(pod("nominee", cpu="2", priority=5, nominated="a", spec=spec))
+    setup = Setup(load_configuration(None, source=""), FEATURES)
+    scheduler = setup.scheduler(Cluster.load(objects, FEATURES, setup.queues))
+    assert scheduler is not None
+    assert try_to_place(scheduler, cpu="1").placed is not kept
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "DynamicResources",
+        "InterPodAffinity",
+        "NodeDeclaredFeatures",
+        "NodePorts",
+        "NodeResourcesFit",
+        "PodTopologySpread",
+        "VolumeBinding",
+        "VolumeRestrictions",
+    ],
+)
+def test_some_plugins_cannot_filter_under_a_profile_that_leaves_their_prefilter_out(name: str) -> None:
+    plugins: Json = {"preFilter": {"disabled": [{"name": name}]}}
+    scheduler = scheduler_for(cluster_of([node("a"), node("b")]), profile_document(plugins=plugins))
+    for waiting in ("one", "two"):
+        attempt = try_to_place(scheduler, waiting, ports=[80])
+        assert attempt.message.startswith(f'running "{name}" filter plugin: ')
+        assert not attempt.placed
+
+
+@pytest.mark.parametrize("name", ["NodeAffinity", "NodeVolumeLimits", "VolumeZone"])
+def test_other_plugins_do_without_their_prefilter(name: str) -> None:
+    plugins: Json = {"preFilter": {"disabled": [{"name": name}]}}
+    scheduler = scheduler_for(cluster_of([node("a"), node("b")]), profile_document(plugins=plugins))
+    assert try_to_place(scheduler, node_selector={"kubernetes.io/hostname": "b"}).placed

@@ -84,10 +84,10 @@ def test_a_pod_that_alone_may_use_its_claim_leaves_it_to_the_next() -> None:
     running = [claiming("data", name="old", on="n1"), pod("other", on="n1")]
     story = Story([node("n1")], running, objects, config=PEACEFUL).arrive(claiming("data", name="new"))
     story.delete("other", at=3).delete("old", at=6)
-    reason = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+    reason = "due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
     assert story.tell() == told(f"""
         0s new queued: created
-        0s new unschedulable: 0/1 nodes are available: 1 {reason}.
+        0s new unschedulable: 0/1 nodes are available: 1 node(s) unavailable {reason}.
         3s other gone on n1
         6s old gone on n1
         6s new active: AssignedPodDelete default/old

@@ -173,7 +173,26 @@ def test_own_snapshots_and_manifests_are_merged(tmp_path: Path) -> None:
     assert (snapshot.source, snapshot.kubernetes_version) == ("prod, test", "v1.36.0")
     assert snapshot.taken_at == "2026-03-01T11:29:02.123456789Z"
     assert snapshot.unreadable == {"Secret": "forbidden", "Event": "gone"}
-    assert snapshot.ignored == {"Gadget": 3, "Deployment": 1}
+    assert snapshot.ignored == {"Gadget": 3}
+    assert {kind: len(objects) for kind, objects in snapshot.whole.items()} == {"Deployment": 1}
+
+
+def test_what_controllers_and_quotas_are_about_is_kept_as_it_is(tmp_path: Path) -> None:
+    replicas = obj("ReplicaSet", "r", api="apps/v1") | {"spec": {"template": {"metadata": {"annotations": {"a": "b"}}}}}
+    listed = [replicas, obj("Deployment", "d", api="apps/v1"), obj("RuntimeClass", "kata", api="node.k8s.io/v1")]
+    first = load(tmp_path, a_json={"apiVersion": "v1", "kind": "List", "items": listed})
+    assert first.whole["ReplicaSet"][0]["spec"] == replicas["spec"]
+    assert first.whole["Deployment"][0]["metadata"]["namespace"] == "default"
+    assert "namespace" not in first.whole["RuntimeClass"][0]["metadata"]
+    assert names(first)["ReplicaSet"] == ["default/r"]
+    written = str(tmp_path / "own.json")
+    write_snapshot(first, written)
+    assert load_snapshot([written]).whole == first.whole
+
+
+def test_a_deployment_that_appears_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match='Deployment "default/d" appears twice'):
+        load(tmp_path, a_json=obj("Deployment", "d", api="apps/v1"), b_json=obj("Deployment", "d", api="apps/v1"))
 
 
 def test_no_paths_give_an_empty_snapshot_and_an_empty_list_is_a_cluster(tmp_path: Path) -> None:

@@ -1,0 +1,30 @@
+"""ExtendedResourceToleration: who asks for a device tolerates the taint named after it. Off by default.
+
+Upstream: plugin/pkg/admission/extendedresourcetoleration/admission.go.
+"""
+
+from __future__ import annotations
+
+from kwhatif.admission.answer import Refused
+from kwhatif.admission.request import Request, each, within
+from kwhatif.admission.resource_names import is_extended
+from kwhatif.admission.tolerations import with_toleration
+
+__all__ = ["admit"]
+
+
+def admit(request: Request) -> Refused | None:
+    if request.kind != "Pod":
+        return None
+    spec = within(request.object, "spec")
+    names: set[str] = set()
+    for container in (*each(spec, "containers"), *each(spec, "initContainers")):
+        names.update(filter(is_extended, (container.get("resources") or {}).get("requests") or ()))
+    for name in sorted(names):
+        before = each(spec, "tolerations")
+        added = {"key": name, "operator": "Exists", "effect": "NoSchedule"}
+        if added not in before:
+            spec["tolerations"] = with_toleration(before, added)
+            text = f"{name}:NoSchedule tolerated, because it is asked for"
+            request.changed("ExtendedResourceToleration", "spec.tolerations", text)
+    return None

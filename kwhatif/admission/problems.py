@@ -1,0 +1,61 @@
+"""What is wrong with the fields of an object, collected in the order in which it is found.
+
+Upstream: apimachinery/pkg/util/validation/field/errors.go and apimachinery/pkg/api/errors/errors.go.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from kwhatif.admission.answer import Cause, Object, Refused
+from kwhatif.admission.resources import kind_name
+from kwhatif.admission.world import name_of
+
+__all__ = ["Problems"]
+
+
+class Problems:
+    """Each method notes one problem of the field at ``path``."""
+
+    def __init__(self) -> None:
+        self.causes: list[Cause] = []
+
+    def required(self, path: str, why: str = "") -> None:
+        self._note(path, "Required value", why)
+
+    def forbidden(self, path: str, why: str) -> None:
+        self._note(path, "Forbidden", why)
+
+    def invalid(self, path: str, value: Any, *whys: str) -> None:
+        """One problem for each reason; without a reason there is none."""
+        for why in whys:
+            self._note(path, f"Invalid value: {_shown(value)}", why)
+
+    def duplicate(self, path: str, value: Any) -> None:
+        self._note(path, f"Duplicate value: {_shown(value)}", "")
+
+    def unsupported(self, path: str, value: Any, supported: Iterable[str]) -> None:
+        self._note(
+            path, f"Unsupported value: {_shown(value)}", f"supported values: {', '.join(map(_shown, supported))}"
+        )
+
+    def not_found(self, path: str, value: Any, why: str) -> None:
+        self._note(path, f"Not found: {_shown(value)}", why)
+
+    def refusal(self, obj: Object) -> Refused | None:
+        """422 with all that was noted; what is said twice is a cause twice, but once in the message."""
+        if not self.causes:
+            return None
+        said = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in self.causes))
+        whole = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
+        message = f'{kind_name(obj)} "{name_of(obj)}" is invalid: {whole}'
+        return Refused(422, "Invalid", message, tuple(self.causes))
+
+    def _note(self, path: str, what: str, why: str) -> None:
+        self.causes.append(Cause(path, f"{what}: {why}" if why else what))
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=isinstance(value, dict))

@@ -1,0 +1,155 @@
+"""ResourceQuota: no more in a namespace than its quotas allow.
+
+Upstream: apiserver/pkg/admission/plugin/resourcequota/controller.go. What is used is counted from the objects of
+the world; only of kinds that were never looked at the quota's own status is believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kwhatif.admission.amounts import Amounts, amounts
+from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.quota_scopes import in_scope
+from kwhatif.admission.quota_usage import counted_names, must_specify, usage
+from kwhatif.admission.request import Request
+from kwhatif.admission.world import World, name_of, namespace_of
+from kwhatif.api.quantity import Quantity
+
+__all__ = ["Quotas"]
+
+_NOTHING = Quantity.from_units(0)
+_Key = tuple[str, str]
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """What the objects of one kind in one namespace use: each one's share, and the sum for each quota."""
+
+    shares: dict[_Key, tuple[Object, Amounts]] = field(default_factory=dict)
+    sums: dict[str, Amounts] = field(default_factory=dict)
+
+
+class Quotas:
+    """Keeps count of what is used while objects come and go."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._ledgers: dict[tuple[str, str], _Ledger] = {}
+        self._seen_later: dict[str, bool] = {}
+        world.watch(self._observe)
+
+    def check(self, request: Request) -> Refused | None:
+        """Refuse a request that would go beyond any quota of its namespace."""
+        obj, kind = request.object, request.kind
+        found = [quota for quota in self._world.all("ResourceQuota", request.namespace) if _governs(quota, obj)]
+        if kind == "ResourceQuota" or not found or not _counts(request):
+            return None
+        for quota in found:
+            complaint = must_specify(obj, _hard(quota)) if kind == "Pod" else ""
+            if complaint:
+                return request.forbidden(f"failed quota: {name_of(quota)}: {complaint}")
+        more = {name: amount for name, amount in usage(obj).items() if not amount.is_zero}
+        before = usage(request.old) if request.old is not None else {}
+        for quota in found:
+            names = [name for name in counted_names(obj, _hard(quota)) if name in more]
+            problem = self._exceeded(quota, obj, {name: more[name] for name in names}, before)
+            if problem:
+                return request.forbidden(f"exceeded quota: {name_of(quota)}, {problem}")
+        return None
+
+    def _exceeded(self, quota: Object, obj: Object, more: Amounts, before: Amounts) -> str:
+        hard, used = _hard(quota), self._used(quota, obj)
+        over = []
+        for name, amount in sorted(more.items()):
+            grows = amount > before.get(name, _NOTHING)
+            total = used.get(name, _NOTHING) + amount
+            if grows and total > hard[name] + before.get(name, _NOTHING):
+                over.append(name)
+        if not over:
+            return ""
+        asked = {name: _difference(more[name], before.get(name)) for name in over}
+        return f"requested: {_listed(asked)}, used: {_listed(used, over)}, limited: {_listed(hard, over)}"
+
+    def _used(self, quota: Object, obj: Object) -> Amounts:
+        ledger = self._ledger(obj["kind"], namespace_of(quota))
+        name = name_of(quota)
+        if name not in ledger.sums:
+            ledger.sums[name] = self._counted(quota, obj, ledger)
+        return ledger.sums[name]
+
+    def _counted(self, quota: Object, obj: Object, ledger: _Ledger) -> Amounts:
+        names = counted_names(obj, _hard(quota))
+        total = dict.fromkeys(names, _NOTHING)
+        if self._seen_later.get(obj["kind"]):
+            said = amounts((quota.get("status") or {}).get("used"))
+            total.update({name: said[name] for name in names if name in said})
+        for other, share in ledger.shares.values():
+            if in_scope(quota, other):
+                _add(total, share)
+        return total
+
+    def _ledger(self, kind: str, namespace: str) -> _Ledger:
+        ledger = self._ledgers.get((kind, namespace))
+        if ledger is None:
+            self._seen_later.setdefault(kind, not self._world.knows(kind))
+            ledger = self._ledgers[kind, namespace] = _Ledger()
+            for obj in self._world.all(kind, namespace):
+                ledger.shares[kind, name_of(obj)] = (obj, usage(obj))
+        return ledger
+
+    def _observe(self, before: Object | None, now: Object | None) -> None:
+        """Something in the world changed: a new object is added to the sums, else they are drawn up anew."""
+        obj = now if now is not None else before
+        if obj is None:
+            return
+        if obj["kind"] == "ResourceQuota":
+            for (_, namespace), ledger in self._ledgers.items():
+                if namespace == namespace_of(obj):
+                    ledger.sums.clear()
+        mine = self._ledgers.get((obj["kind"], namespace_of(obj)))
+        if mine is None:
+            return
+        key = obj["kind"], name_of(obj)
+        if now is None:
+            mine.shares.pop(key, None)
+            mine.sums.clear()
+            return
+        share = usage(now)
+        mine.shares[key] = (now, share)
+        if before is not None:
+            mine.sums.clear()
+            return
+        for quota in self._world.all("ResourceQuota", namespace_of(now)):
+            if name_of(quota) in mine.sums and in_scope(quota, now):
+                _add(mine.sums[name_of(quota)], share)
+
+
+def _counts(request: Request) -> bool:
+    """A new object counts; of changed ones only a claim, and a pod that now ends by itself, or no longer."""
+    if request.old is None or request.kind == "PersistentVolumeClaim":
+        return True
+    ends = [(obj.get("spec") or {}).get("activeDeadlineSeconds") is not None for obj in (request.object, request.old)]
+    return request.kind == "Pod" and ends[0] != ends[1]
+
+
+def _governs(quota: Object, obj: Object) -> bool:
+    return bool(counted_names(obj, _hard(quota))) and in_scope(quota, obj)
+
+
+def _hard(quota: Object) -> Amounts:
+    return amounts((quota.get("spec") or {}).get("hard"))
+
+
+def _add(total: Amounts, share: Amounts) -> None:
+    for name in total.keys() & share.keys():
+        total[name] += share[name]
+
+
+def _difference(more: Quantity, before: Quantity | None) -> Quantity:
+    return more if before is None else Quantity.from_milli(more.milli_value() - before.milli_value())
+
+
+def _listed(found: Amounts, names: Iterable[str] | None = None) -> str:
+    return ",".join(f"{name}={found.get(name, _NOTHING)}" for name in sorted(found if names is None else names))

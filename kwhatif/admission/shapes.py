@@ -1,0 +1,227 @@
+"""The types of the fields that are read here: what does not fit them is no such object at all.
+
+Upstream: the decoding of a request's body; its answer is a 400.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kwhatif.admission.answer import Cause, Object, Refused
+from kwhatif.admission.resources import group_of
+from kwhatif.api.core import Pod, PodSpec, ResourceList, ResourceRequirements, Toleration
+from kwhatif.api.decode import convert
+from kwhatif.api.meta import Base, Int32, Int64, Labels, LabelSelector, ObjectMeta, Resource
+from kwhatif.errors import InputError
+
+__all__ = ["misshapen"]
+
+
+class _Container(Base):
+    name: str = ""
+
+
+class _PodSpec(PodSpec):
+    restart_policy: str | None = None
+    active_deadline_seconds: Int64 | None = None
+    ephemeral_containers: list[_Container] | None = None
+
+
+class _Pod(Pod):
+    spec: _PodSpec = msgspec.field(default_factory=_PodSpec)
+
+
+class _Template(Base):
+    metadata: ObjectMeta | None = None
+    spec: _PodSpec | None = None
+
+
+class _ClaimSpec(Base):
+    access_modes: list[str] | None = None
+    selector: LabelSelector | None = None
+    resources: ResourceRequirements | None = None
+    storage_class_name: str | None = None
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+
+
+class _Claim(Resource):
+    spec: _ClaimSpec | None = None
+
+
+class _RollingUpdate(Base):
+    max_surge: int | str | None = None
+    max_unavailable: int | str | None = None
+    partition: Int32 | None = None
+
+
+class _Strategy(Base):
+    type: str | None = None
+    rolling_update: _RollingUpdate | None = None
+
+
+class _Ordinals(Base):
+    start: Int32 | None = None
+
+
+class _Retention(Base):
+    when_deleted: str | None = None
+    when_scaled: str | None = None
+
+
+class _WorkloadSpec(Base):
+    replicas: Int32 | None = None
+    min_ready_seconds: Int32 | None = None
+    paused: bool | None = None
+    selector: LabelSelector | None = None
+    template: _Template | None = None
+    strategy: _Strategy | None = None
+    update_strategy: _Strategy | None = None
+    pod_management_policy: str | None = None
+    service_name: str | None = None
+    ordinals: _Ordinals | None = None
+    volume_claim_templates: list[_Claim] | None = None
+    persistent_volume_claim_retention_policy: _Retention | None = None
+
+
+class _Workload(Resource):
+    spec: _WorkloadSpec | None = None
+
+
+class _ReplicationControllerSpec(Base):
+    replicas: Int32 | None = None
+    min_ready_seconds: Int32 | None = None
+    selector: Labels | None = None
+    template: _Template | None = None
+
+
+class _ReplicationController(Resource):
+    spec: _ReplicationControllerSpec | None = None
+
+
+class _JobSpec(Base):
+    parallelism: Int32 | None = None
+    completions: Int32 | None = None
+    active_deadline_seconds: Int64 | None = None
+    backoff_limit: Int32 | None = None
+    backoff_limit_per_index: Int32 | None = None
+    max_failed_indexes: Int32 | None = None
+    ttl_seconds_after_finished: Int32 | None = None
+    completion_mode: str | None = None
+    suspend: bool | None = None
+    manual_selector: bool | None = None
+    selector: LabelSelector | None = None
+    template: _Template | None = None
+    pod_failure_policy: dict[str, Any] | None = None
+
+
+class _Job(Resource):
+    spec: _JobSpec | None = None
+
+
+class _JobTemplate(Base):
+    metadata: ObjectMeta | None = None
+    spec: _JobSpec | None = None
+
+
+class _CronJobSpec(Base):
+    schedule: str | None = None
+    concurrency_policy: str | None = None
+    suspend: bool | None = None
+    starting_deadline_seconds: Int64 | None = None
+    job_template: _JobTemplate | None = None
+
+
+class _CronJob(Resource):
+    spec: _CronJobSpec | None = None
+
+
+class _Limit(Base):
+    type: str = ""
+    min: ResourceList | None = None
+    max: ResourceList | None = None
+    default: ResourceList | None = None
+    default_request: ResourceList | None = None
+    max_limit_request_ratio: ResourceList | None = None
+
+
+class _LimitRangeSpec(Base):
+    limits: list[_Limit] | None = None
+
+
+class _LimitRange(Resource):
+    spec: _LimitRangeSpec | None = None
+
+
+class _Scope(Base):
+    scope_name: str = ""
+    operator: str = ""
+    values: list[str] | None = None
+
+
+class _ScopeSelector(Base):
+    match_expressions: list[_Scope] | None = None
+
+
+class _QuotaSpec(Base):
+    hard: ResourceList | None = None
+    scopes: list[str] | None = None
+    scope_selector: _ScopeSelector | None = None
+
+
+class _Quota(Resource):
+    spec: _QuotaSpec | None = None
+
+
+class _PriorityClass(Resource):
+    value: Int32 = 0
+    global_default: bool | None = None
+    preemption_policy: str | None = None
+
+
+class _Overhead(Base):
+    pod_fixed: ResourceList | None = None
+
+
+class _Scheduling(Base):
+    node_selector: Labels | None = None
+    tolerations: list[Toleration] | None = None
+
+
+class _RuntimeClass(Resource):
+    overhead: _Overhead | None = None
+    scheduling: _Scheduling | None = None
+
+
+_SHAPES: dict[tuple[str, str], type[Resource]] = {
+    ("", "Pod"): _Pod,
+    ("", "PersistentVolumeClaim"): _Claim,
+    ("", "ReplicationController"): _ReplicationController,
+    ("", "LimitRange"): _LimitRange,
+    ("", "ResourceQuota"): _Quota,
+    ("apps", "Deployment"): _Workload,
+    ("apps", "ReplicaSet"): _Workload,
+    ("apps", "StatefulSet"): _Workload,
+    ("apps", "DaemonSet"): _Workload,
+    ("batch", "Job"): _Job,
+    ("batch", "CronJob"): _CronJob,
+    ("scheduling.k8s.io", "PriorityClass"): _PriorityClass,
+    ("node.k8s.io", "RuntimeClass"): _RuntimeClass,
+}
+
+
+def misshapen(obj: Object) -> Refused | None:
+    """A refusal if a field has a value of a type that it cannot have."""
+    shape = _SHAPES.get((group_of(obj), obj["kind"]))
+    if shape is None:
+        return None
+    try:
+        convert(obj, shape)
+    except InputError as error:
+        kind, version = obj["kind"], str(obj.get("apiVersion") or "").rpartition("/")[2]
+        field = error.place.removeprefix("$.")
+        message = f'{kind} in version "{version}" cannot be handled as a {kind}: {field}: {error.problem}'
+        return Refused(400, "BadRequest", message, (Cause(field, error.problem),))
+    return None

@@ -1,0 +1,71 @@
+"""PodTolerationRestriction: a namespace gives its pods tolerations, and says which they may have. Off by default.
+
+Upstream: plugin/pkg/admission/podtolerationrestriction/admission.go. The cluster-wide lists of its configuration file
+are not read: only the namespace's annotations count.
+"""
+
+from __future__ import annotations
+
+import json
+
+from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.quota_scopes import best_effort
+from kwhatif.admission.request import Request, copied, each, within
+from kwhatif.admission.tolerations import merged, within_whitelist
+
+__all__ = ["admit", "validate"]
+
+_STEP = "PodTolerationRestriction"
+_DEFAULTS = "scheduler.alpha.kubernetes.io/defaultTolerations"
+_WHITELIST = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"
+_PRESSURE = {"key": "node.kubernetes.io/memory-pressure", "operator": "Exists", "effect": "NoSchedule"}
+_CONFLICT = "pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist"
+
+
+def admit(request: Request) -> Refused | None:
+    """Add the namespace's tolerations, and one for memory pressure to a pod that asks for resources."""
+    if request.kind != "Pod":
+        return None
+    spec = within(request.object, "spec")
+    added = _annotated(request, _DEFAULTS) if request.old is None else []
+    if added is None:
+        return _unreadable(request, _DEFAULTS)
+    if added:
+        text = f"{len(added)} default tolerations of namespace {request.namespace}"
+        request.changed(_STEP, "spec.tolerations", text)
+    if not best_effort(spec):
+        added = [*added, copied(_PRESSURE)]
+        request.changed(_STEP, "spec.tolerations", "memory pressure tolerated, because the pod is not best effort")
+    if added:
+        spec["tolerations"] = merged(each(spec, "tolerations"), added)
+    return validate(request)
+
+
+def validate(request: Request) -> Refused | None:
+    """Refuse a toleration that the namespace does not allow."""
+    if request.kind != "Pod":
+        return None
+    tolerations = each(request.object.get("spec"), "tolerations")
+    allowed = _annotated(request, _WHITELIST)
+    if allowed is None:
+        return _unreadable(request, _WHITELIST)
+    if allowed and not within_whitelist(tolerations, allowed):
+        return Refused(500, "Unknown", _CONFLICT)  # upstream forgets to say that this is forbidden
+    return None
+
+
+def _annotated(request: Request, annotation: str) -> list[Object] | None:
+    """The tolerations of an annotation, none if it is absent; None if it cannot be read."""
+    namespace = request.world.get("Namespace", "", request.namespace) or {}
+    text = ((namespace.get("metadata") or {}).get("annotations") or {}).get(annotation)
+    if not text:
+        return []
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, list) and all(isinstance(item, dict) for item in found) else None
+
+
+def _unreadable(request: Request, annotation: str) -> Refused:
+    return request.forbidden(f"annotation {annotation} of namespace {request.namespace} cannot be read")

@@ -1,0 +1,156 @@
+"""Rules for affinity, node selectors and label selectors.
+
+Upstream: pkg/apis/core/validation/validation.go and apimachinery/pkg/apis/meta/v1/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.name_rules import check_label_key, check_labels, dns_label, dns_subdomain, label_value
+from kwhatif.admission.problems import Problems
+from kwhatif.admission.request import each
+
+__all__ = ["REQUIRED", "check_affinity", "check_label_keys", "check_label_selector"]
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_ONE_OF_SEVERAL = "must be specified when `operator` is 'In' or 'NotIn'"
+_NONE = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+_NO_OPERATOR = "not a valid selector operator"
+_NO_SELECTOR = "must not be specified when labelSelector is not set"
+
+
+def check_affinity(problems: Problems, affinity: Object | None, path: str) -> None:
+    if not affinity:
+        return
+    nodes = affinity.get("nodeAffinity")
+    if nodes is not None:
+        required = nodes.get(REQUIRED)
+        if required is not None:
+            _node_selector(problems, required, f"{path}.nodeAffinity.{REQUIRED}")
+        for i, term in enumerate(each(nodes, _PREFERRED)):
+            where = f"{path}.nodeAffinity.{_PREFERRED}[{i}]"
+            _weight(problems, term, where)
+            _node_term(problems, term.get("preference") or {}, f"{where}.preference", values=False)
+    for kind in ("podAffinity", "podAntiAffinity"):
+        for i, term in enumerate(each(affinity.get(kind), REQUIRED)):
+            _pod_term(problems, term, f"{path}.{kind}.{REQUIRED}[{i}]")
+        for i, weighted in enumerate(each(affinity.get(kind), _PREFERRED)):
+            where = f"{path}.{kind}.{_PREFERRED}[{i}]"
+            _weight(problems, weighted, where)
+            _pod_term(problems, weighted.get("podAffinityTerm") or {}, f"{where}.podAffinityTerm")
+
+
+def check_label_selector(problems: Problems, selector: Object | None, path: str) -> None:
+    if not selector:
+        return
+    check_labels(problems, selector.get("matchLabels"), f"{path}.matchLabels")
+    for i, item in enumerate(each(selector, "matchExpressions")):
+        where = f"{path}.matchExpressions[{i}]"
+        values = item.get("values") or []
+        match item.get("operator") or "":
+            case "In" | "NotIn":
+                if not values:
+                    problems.required(f"{where}.values", _ONE_OF_SEVERAL)
+            case "Exists" | "DoesNotExist":
+                if values:
+                    problems.forbidden(f"{where}.values", _NONE)
+            case other:
+                problems.invalid(f"{where}.operator", other, _NO_OPERATOR)
+        check_label_key(problems, item.get("key") or "", f"{where}.key")
+        _label_values(problems, values, where)
+
+
+def check_label_keys(problems: Problems, term: Object, path: str) -> None:
+    """``matchLabelKeys`` and ``mismatchLabelKeys``, after they were merged into the selector."""
+    selector = term.get("labelSelector")
+    matching, mismatching = term.get("matchLabelKeys") or [], term.get("mismatchLabelKeys") or []
+    for name, keys in (("matchLabelKeys", matching), ("mismatchLabelKeys", mismatching)):
+        if keys and selector is None:
+            problems.forbidden(f"{path}.{name}", _NO_SELECTOR)
+        elif keys:
+            for i, key in enumerate(keys):
+                check_label_key(problems, key, f"{path}.{name}[{i}]")
+    if selector is not None:
+        place = {key: i for i, key in enumerate(matching)}
+        seen = set(selector.get("matchLabels") or ())
+        for item in each(selector, "matchExpressions"):
+            key = item.get("key") or ""
+            if key in place and key in seen:
+                problems.invalid(f"{path}[{place[key]}]", key, "exists in both matchLabelKeys and labelSelector")
+            seen.add(key)
+    for i, key in enumerate(matching):
+        if key in mismatching:
+            problems.invalid(f"{path}.matchLabelKeys[{i}]", key, "exists in both matchLabelKeys and mismatchLabelKeys")
+
+
+def _weight(problems: Problems, item: Object, path: str) -> None:
+    weight = item.get("weight") or 0
+    if not 1 <= weight <= 100:
+        problems.invalid(f"{path}.weight", weight, "must be in the range 1-100")
+
+
+def _pod_term(problems: Problems, term: Object, path: str) -> None:
+    check_label_selector(problems, term.get("labelSelector"), f"{path}.labelSelector")
+    check_label_selector(problems, term.get("namespaceSelector"), f"{path}.namespaceSelector")
+    for name in term.get("namespaces") or ():
+        problems.invalid(f"{path}.namespace", name, *dns_label(name))
+    check_label_keys(problems, term, path)
+    key = term.get("topologyKey") or ""
+    if not key:
+        problems.required(f"{path}.topologyKey", "can not be empty")
+    check_label_key(problems, key, f"{path}.topologyKey")
+
+
+def _node_selector(problems: Problems, selector: Object, path: str) -> None:
+    terms = each(selector, "nodeSelectorTerms")
+    if not terms:
+        problems.required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")
+    for i, term in enumerate(terms):
+        _node_term(problems, term, f"{path}.nodeSelectorTerms[{i}]", values=True)
+
+
+def _node_term(problems: Problems, term: Object, path: str, *, values: bool) -> None:
+    for i, item in enumerate(each(term, "matchExpressions")):
+        _node_requirement(problems, item, f"{path}.matchExpressions[{i}]", values=values)
+    for i, item in enumerate(each(term, "matchFields")):
+        _field_requirement(problems, item, f"{path}.matchFields[{i}]")
+
+
+def _node_requirement(problems: Problems, item: Object, path: str, *, values: bool) -> None:
+    given = item.get("values") or []
+    match item.get("operator") or "":
+        case "In" | "NotIn":
+            if not given:
+                problems.required(f"{path}.values", _ONE_OF_SEVERAL)
+        case "Exists" | "DoesNotExist":
+            if given:
+                problems.forbidden(f"{path}.values", _NONE)
+        case "Gt" | "Lt":
+            if len(given) != 1:
+                problems.required(f"{path}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'")
+        case other:
+            problems.invalid(f"{path}.operator", other, _NO_OPERATOR)
+    check_label_key(problems, item.get("key") or "", f"{path}.key")
+    if values:
+        _label_values(problems, given, path)
+
+
+def _field_requirement(problems: Problems, item: Object, path: str) -> None:
+    values = item.get("values") or []
+    operator, key = item.get("operator") or "", item.get("key") or ""
+    if operator not in ("In", "NotIn"):
+        problems.invalid(f"{path}.operator", operator, _NO_OPERATOR)
+    elif len(values) != 1:
+        why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        problems.required(f"{path}.values", why)
+    if key != "metadata.name":
+        problems.invalid(f"{path}.key", key, "not a valid field selector key")
+        return
+    for i, value in enumerate(values):
+        problems.invalid(f"{path}.values[{i}]", value, *dns_subdomain(value))
+
+
+def _label_values(problems: Problems, values: list[str], path: str) -> None:
+    for i, value in enumerate(values):
+        problems.invalid(f"{path}.values[{i}]", value, *label_value(value))

@@ -1,0 +1,110 @@
+"""Rules for a pod, and for what a pod and a pod template share.
+
+Upstream: pkg/apis/core/validation/validation.go. Only fields that scheduling reads, and what stands in their way.
+"""
+
+from __future__ import annotations
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.name_rules import check_labels, dns_label, dns_subdomain, label_key
+from kwhatif.admission.problems import Problems
+from kwhatif.admission.request import each
+from kwhatif.admission.validate_affinity import check_affinity
+from kwhatif.admission.validate_containers import check_containers, check_host_network
+from kwhatif.admission.validate_resources import check_overhead, check_pod_resources
+from kwhatif.admission.validate_spread import check_spread_constraints
+from kwhatif.admission.validate_tolerations import check_tolerations
+from kwhatif.admission.validate_volumes import check_resource_claims, check_volumes
+from kwhatif.admission.world import name_of
+
+__all__ = ["check_metadata", "check_pod", "check_pod_spec"]
+
+_RESTARTS = ("Always", "OnFailure", "Never")
+_PREEMPTION = ("PreemptLowerPriority", "Never")
+_INT32 = 2**31 - 1
+
+
+def check_pod(problems: Problems, pod: Object) -> None:
+    spec = pod.get("spec") or {}
+    check_metadata(problems, pod)
+    check_pod_spec(problems, spec, "spec", pod=name_of(pod))
+    for key in ("containers", "initContainers"):
+        for i, container in enumerate(each(spec, key)):
+            image = container.get("image") or ""
+            if image != image.strip():
+                why = "must not have leading or trailing whitespace"
+                problems.invalid(f"spec.{key}[{i}].image", image, why)
+    if each(spec, "ephemeralContainers"):
+        problems.forbidden("spec.ephemeralContainers", "cannot be set on create")
+    if spec.get("nodeName") and each(spec, "schedulingGates"):
+        problems.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
+
+
+def check_metadata(problems: Problems, obj: Object, *, label: bool = False) -> None:
+    """Name and labels of any object; the name is a DNS label or, more freely, a DNS subdomain."""
+    metadata = obj.get("metadata") or {}
+    name = metadata.get("name") or ""
+    if not name:
+        problems.required("metadata.name", "name or generateName is required")
+    else:
+        problems.invalid("metadata.name", name, *(dns_label(name) if label else dns_subdomain(name)))
+    check_labels(problems, metadata.get("labels"), "metadata.labels")
+
+
+def check_pod_spec(problems: Problems, spec: Object, path: str, *, pod: str = "") -> None:
+    """``pod`` is the pod's name; without one this is the pod of a template."""
+    check_volumes(problems, each(spec, "volumes"), f"{path}.volumes", pod)
+    check_resource_claims(problems, each(spec, "resourceClaims"), f"{path}.resourceClaims")
+    check_containers(problems, spec, path)
+    check_pod_resources(problems, spec, f"{path}.resources")
+    check_host_network(problems, spec, path, in_pod=bool(pod))
+    restart = spec.get("restartPolicy")
+    if restart not in _RESTARTS:
+        problems.unsupported(f"{path}.restartPolicy", restart, _RESTARTS)
+    check_labels(problems, spec.get("nodeSelector"), f"{path}.nodeSelector")
+    check_affinity(problems, spec.get("affinity"), f"{path}.affinity")
+    _gates(problems, each(spec, "schedulingGates"), f"{path}.schedulingGates")
+    check_spread_constraints(problems, each(spec, "topologySpreadConstraints"), f"{path}.topologySpreadConstraints")
+    if spec.get("hostUsers") is False and spec.get("hostNetwork"):
+        problems.forbidden(f"{path}.hostNetwork", "when `hostUsers` is false")
+    _subdomain(problems, spec.get("nodeName"), f"{path}.nodeName")
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None and not 1 <= deadline <= _INT32:
+        problems.invalid(f"{path}.activeDeadlineSeconds", deadline, f"must be between 1 and {_INT32}, inclusive")
+    check_tolerations(problems, each(spec, "tolerations"), f"{path}.tolerations")
+    _subdomain(problems, spec.get("priorityClassName"), f"{path}.priorityClassName")
+    runtime = spec.get("runtimeClassName")
+    if runtime is not None:
+        problems.invalid(f"{path}.runtimeClassName", runtime, *dns_subdomain(runtime))
+    preemption = spec.get("preemptionPolicy")
+    if preemption == "":
+        problems.required(f"{path}.preemptionPolicy")
+    elif preemption is not None and preemption not in _PREEMPTION:
+        problems.unsupported(f"{path}.preemptionPolicy", preemption, _PREEMPTION)
+    check_overhead(problems, spec.get("overhead"), f"{path}.overhead")
+    _scheduling_group(problems, spec.get("schedulingGroup"), f"{path}.schedulingGroup.podGroupName")
+
+
+def _gates(problems: Problems, gates: list[Object], path: str) -> None:
+    seen: set[str] = set()
+    for i, gate in enumerate(gates):
+        name = gate.get("name") or ""
+        problems.invalid(f"{path}[{i}]", name, *label_key(name))
+        if name in seen:
+            problems.duplicate(f"{path}[{i}]", name)
+        seen.add(name)
+
+
+def _subdomain(problems: Problems, value: str | None, path: str) -> None:
+    if value:
+        problems.invalid(path, value, *dns_subdomain(value))
+
+
+def _scheduling_group(problems: Problems, group: Object | None, path: str) -> None:
+    if group is None:
+        return
+    name = group.get("podGroupName")
+    if name is None:
+        problems.invalid(path, None, "must specify one of: `podGroupName`")
+    else:
+        problems.invalid(path, name, *dns_subdomain(name))

@@ -1,0 +1,61 @@
+"""Rules for pod templates, shared by all that make pods.
+
+Upstream: pkg/apis/core/validation/validation.go and pkg/apis/apps/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.name_rules import check_labels
+from kwhatif.admission.problems import Problems
+from kwhatif.admission.request import each
+from kwhatif.admission.validate_pod import check_pod_spec
+from kwhatif.api.decode import convert
+from kwhatif.api.meta import LabelSelector
+from kwhatif.api.selectors import Selector, SelectorError
+
+__all__ = ["check_template", "matches", "not_negative", "only_always"]
+
+
+def check_template(
+    problems: Problems, owner: Object, path: str, *, replaced_volumes: Collection[object] = frozenset()
+) -> None:
+    """The template of ``owner`` at ``path``; volumes that claims will replace are not looked at."""
+    template = owner.get("template") or {}
+    spec = template.get("spec") or {}
+    if replaced_volumes:
+        kept = [volume for volume in each(spec, "volumes") if volume.get("name") not in replaced_volumes]
+        spec = {**spec, "volumes": kept}
+    check_labels(problems, (template.get("metadata") or {}).get("labels"), f"{path}.labels")
+    check_pod_spec(problems, spec, f"{path}.spec")
+    if each(spec, "ephemeralContainers"):
+        problems.forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template")
+
+
+def matches(selector: Object | None, labels: Mapping[str, str] | None) -> bool:
+    """Whether a template's labels are selected. No selector selects nothing; a broken one is judged elsewhere."""
+    if selector is None:
+        return False
+    try:
+        compiled = Selector.of(convert(selector, LabelSelector))
+    except SelectorError:
+        return True
+    return all(requirement.matches((labels or {}).get(requirement.key)) for requirement in compiled.requirements)
+
+
+def not_negative(problems: Problems, owner: Object, key: str, path: str = "spec") -> None:
+    value = owner.get(key)
+    if value is not None and value < 0:
+        problems.invalid(f"{path}.{key}", value, "must be greater than or equal to 0")
+
+
+def only_always(problems: Problems, spec: Object, kind: str) -> None:
+    """Pods that are replaced when they end restart their containers and have no deadline."""
+    pod = (spec.get("template") or {}).get("spec") or {}
+    if pod.get("restartPolicy") != "Always":
+        problems.unsupported("spec.template.spec.restartPolicy", pod.get("restartPolicy"), ("Always",))
+    if pod.get("activeDeadlineSeconds") is not None:
+        why = f"activeDeadlineSeconds in {kind} is not Supported"
+        problems.forbidden("spec.template.spec.activeDeadlineSeconds", why)

@@ -1,0 +1,135 @@
+"""Rules for what makes pods: selectors, templates, counts and update strategies.
+
+Upstream: pkg/apis/apps/validation/validation.go, pkg/apis/batch/validation/validation.go and, for replication
+controllers, pkg/apis/core/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.name_rules import check_labels, dns_label
+from kwhatif.admission.problems import Problems
+from kwhatif.admission.request import each
+from kwhatif.admission.validate_affinity import check_label_selector
+from kwhatif.admission.validate_job import check_cron_job, check_job
+from kwhatif.admission.validate_pod import check_metadata, check_pod
+from kwhatif.admission.validate_strategy import check_daemon_set, check_deployment, check_stateful_set
+from kwhatif.admission.validate_template import check_template, matches, not_negative, only_always
+from kwhatif.admission.validate_volumes import check_claim_spec
+
+__all__ = ["check_object"]
+
+
+def check_object(problems: Problems, obj: Object) -> None:
+    """Judge an object of any kind; of a kind unknown here nothing is said."""
+    checker = _CHECKERS.get(obj["kind"])
+    if checker is not None:
+        checker(problems, obj)
+
+
+def _deployment(problems: Problems, obj: Object) -> None:
+    spec = obj.get("spec") or {}
+    check_metadata(problems, obj)
+    not_negative(problems, spec, "replicas")
+    _selected_template(problems, spec, "deployment", "ReplicaSet")
+    check_deployment(problems, spec.get("strategy") or {}, "spec.strategy")
+    not_negative(problems, spec, "minReadySeconds")
+
+
+def _replica_set(problems: Problems, obj: Object) -> None:
+    spec = obj.get("spec") or {}
+    check_metadata(problems, obj)
+    not_negative(problems, spec, "replicas")
+    not_negative(problems, spec, "minReadySeconds")
+    _selected_template(problems, spec, "deployment", "ReplicaSet")
+
+
+def _replication_controller(problems: Problems, obj: Object) -> None:
+    spec = obj.get("spec") or {}
+    selector = spec.get("selector") or {}
+    check_metadata(problems, obj)
+    not_negative(problems, spec, "minReadySeconds")
+    if not selector:
+        problems.required("spec.selector")
+    not_negative(problems, spec, "replicas")
+    _labels_match(problems, spec, {"matchLabels": selector})
+    check_template(problems, spec, "spec.template")
+    only_always(problems, spec, "ReplicationController")
+
+
+def _stateful_set(problems: Problems, obj: Object) -> None:
+    spec = obj.get("spec") or {}
+    check_metadata(problems, obj, label=True)
+    check_stateful_set(problems, spec)
+    for i, claim in enumerate(each(spec, "volumeClaimTemplates")):
+        check_claim_spec(problems, claim.get("spec") or {}, f"spec.volumeClaimTemplates[{i}].spec")
+    not_negative(problems, spec, "replicas")
+    not_negative(problems, spec, "minReadySeconds")
+    not_negative(problems, spec.get("ordinals") or {}, "start", "spec.ordinals")
+    service = spec.get("serviceName")
+    if service:
+        problems.invalid("spec.serviceName", service, *dns_label(service))
+    _selected_template(problems, spec, "statefulset", "StatefulSet")
+
+
+def _daemon_set(problems: Problems, obj: Object) -> None:
+    """A daemon set without a selector is refused by a selector that matches nothing."""
+    spec = obj.get("spec") or {}
+    selector = spec.get("selector")
+    check_metadata(problems, obj)
+    check_label_selector(problems, selector, "spec.selector")
+    _labels_match(problems, spec, selector)
+    if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        problems.invalid("spec.selector", selector, "empty selector is invalid for daemonset")
+    check_template(problems, spec, "spec.template")
+    only_always(problems, spec, "DaemonSet")
+    not_negative(problems, spec, "minReadySeconds")
+    check_daemon_set(problems, spec.get("updateStrategy") or {}, "spec.updateStrategy")
+
+
+def _claim(problems: Problems, obj: Object) -> None:
+    check_metadata(problems, obj)
+    check_claim_spec(problems, obj.get("spec") or {}, "spec")
+
+
+def _selected_template(problems: Problems, spec: Object, empty_for: str, owner: str) -> None:
+    """A selector, which is not empty, and a template that it selects."""
+    selector = spec.get("selector")
+    before = len(problems.causes)
+    if selector is None:
+        problems.required("spec.selector")
+    else:
+        check_label_selector(problems, selector, "spec.selector")
+        broken = len(problems.causes) > before
+        empty = not selector.get("matchLabels") and not selector.get("matchExpressions")
+        if empty:
+            problems.invalid("spec.selector", selector, f"empty selector is invalid for {empty_for}")
+        if broken:
+            problems.invalid("spec.selector", selector, "invalid label selector" if owner == "ReplicaSet" else "")
+            return
+    _labels_match(problems, spec, selector)
+    claims = {(claim.get("metadata") or {}).get("name") for claim in each(spec, "volumeClaimTemplates")}
+    check_template(problems, spec, "spec.template", replaced_volumes=claims)
+    if owner == "StatefulSet":
+        labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+        check_labels(problems, labels, "spec.template.labels")
+    only_always(problems, spec, owner)
+
+
+def _labels_match(problems: Problems, spec: Object, selector: Object | None) -> None:
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    if not matches(selector, labels):
+        problems.invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+
+
+_CHECKERS = {
+    "Pod": check_pod,
+    "Deployment": _deployment,
+    "ReplicaSet": _replica_set,
+    "ReplicationController": _replication_controller,
+    "StatefulSet": _stateful_set,
+    "DaemonSet": _daemon_set,
+    "Job": check_job,
+    "CronJob": check_cron_job,
+    "PersistentVolumeClaim": _claim,
+}

@@ -1,0 +1,118 @@
+"""The plan of an update: what the controllers do, step by step, once a changed object is in the cluster.
+
+    plan_ = plan(old, new, pods, nodes, ready=lambda pod: name_of(pod) in placed)
+    for step in plan_:                      # the controllers have come to rest
+        place(step.creates)                 # with the pods of step.removes still there
+        forget(step.removes)
+    plan_.unfinished                        # "" or what is still to be done: the update is stuck
+
+Between two steps terminating pods disappear, and ``ready`` is asked of each pod of the plan that is not ready yet, at
+every step anew. Minimum ready times are taken to have passed. When nothing more happens there are no more steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from kwhatif.admission.answer import Object
+from kwhatif.workloads.objects import group_of
+from kwhatif.workloads.rollout_daemon_set import DaemonSetRollout
+from kwhatif.workloads.rollout_deployment import DeploymentRollout
+from kwhatif.workloads.rollout_replicas import ReplicasRollout
+from kwhatif.workloads.rollout_state import Admit, Ready, Rollout, Step
+from kwhatif.workloads.rollout_stateful_set import StatefulSetRollout
+
+__all__ = ["Plan", "plan"]
+
+
+class Plan(Iterator[Step]):
+    """The steps of an update, made as they are asked for, and what has come of it so far."""
+
+    def __init__(self, rollout: Rollout | None, ready: Ready) -> None:
+        self._rollout = rollout
+        self._ready = ready
+        self._resting = False
+        self._before = [member.name for member in rollout.members] if rollout else []
+        self._steps: list[Step] = []
+
+    def __next__(self) -> Step:
+        if self._rollout is None:
+            raise StopIteration
+        settled = not self._resting or self._rollout.settle(self._ready)
+        self._resting = True
+        while settled:
+            while self._rollout.sync():
+                pass
+            step = self._rollout.take_step()
+            if step is not None:
+                self._steps.append(step)
+                return step
+            settled = self._rollout.settle(self._ready)
+        raise StopIteration
+
+    @property
+    def unfinished(self) -> str:
+        """What is still to be done, in words; empty when the update is complete."""
+        return self._rollout.unfinished() if self._rollout else ""
+
+    @property
+    def finished(self) -> bool:
+        return not self.unfinished
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The pods of the plan that are not ready."""
+        members = self._rollout.members if self._rollout else ()
+        return tuple(member.name for member in members if member.made and not member.ready and member.active)
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """The pods that the API server would not let in."""
+        return tuple(sorted(self._rollout.refused)) if self._rollout else ()
+
+    @property
+    def created(self) -> tuple[Object, ...]:
+        return tuple(pod for step in self._steps for pod in step.creates)
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        return tuple(name for step in self._steps for name in step.removes)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The pods that were there before and were not removed."""
+        removed = set(self.removed)
+        return tuple(name for name in self._before if name not in removed)
+
+
+def plan(
+    old: Object,
+    new: Object,
+    pods: Sequence[Object],
+    nodes: Sequence[Object] = (),
+    ready: Ready = lambda pod: True,
+    *,
+    admit: Admit = lambda pod: pod,
+    replica_sets: Sequence[Object] = (),
+    now: datetime | None = None,
+    max_unavailable_stateful_set: bool = False,
+) -> Plan:
+    """Plan the update of ``old``, as it is stored, to ``new``, as it would be.
+
+    ``pods`` may hold any pods; those of the object are found by their owners. ``nodes`` matter to daemon sets.
+    ``replica_sets`` are those of the cluster, if known: without them, sizes are inferred from the pods. ``now`` is
+    when the cluster was looked at, for ages. The last flag is the feature gate MaxUnavailableStatefulSet.
+    Jobs, cron jobs, pods and custom resources leave their pods alone: no steps.
+    """
+    rollout: Rollout | None = None
+    match group_of(new), new.get("kind"):
+        case "apps", "Deployment":
+            rollout = DeploymentRollout.of(old, new, pods, replica_sets, admit, now)
+        case ("apps", "ReplicaSet") | ("", "ReplicationController"):
+            rollout = ReplicasRollout.of(old, new, pods, admit, now)
+        case "apps", "StatefulSet":
+            rollout = StatefulSetRollout.of(old, new, pods, admit, gate=max_unavailable_stateful_set)
+        case "apps", "DaemonSet":
+            rollout = DaemonSetRollout.of(old, new, pods, nodes, admit)
+    return Plan(rollout, ready)

@@ -1,0 +1,209 @@
+"""Updates of a DaemonSet: node by node, first out then in, or with a surge first in then out.
+
+Upstream: pkg/controller/daemon/daemon_controller.go (podsShouldBeOnNode), update.go (rollingUpdate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kwhatif.admission.answer import Object
+from kwhatif.workloads.daemon_set import GENERATION, REVISION, daemon_pod, generation_of, target_of
+from kwhatif.workloads.naming import template_hash
+from kwhatif.workloads.node_check import NodeCheck, Wanted
+from kwhatif.workloads.objects import labels_of, name_of, scaled, section
+from kwhatif.workloads.pod_status import is_over
+from kwhatif.workloads.rollout_replicas import owned_by
+from kwhatif.workloads.rollout_state import Admit, Member, Rollout, member_of
+from kwhatif.workloads.templates import same_template
+
+__all__ = ["DaemonSetRollout"]
+
+
+@dataclass
+class DaemonSetRollout(Rollout):
+    """``wanted`` holds what the new template wants of each node, in the order of the nodes."""
+
+    daemon_set: Object
+    revision: str
+    generation: str
+    changed: bool
+    wanted: dict[str, Wanted]
+
+    @classmethod
+    def of(
+        cls, old: Object, new: Object, pods: Sequence[Object], nodes: Sequence[Object], admit: Admit
+    ) -> DaemonSetRollout:
+        was, is_ = section(old, "spec", "template"), section(new, "spec", "template")
+        members = [member_of(pod, labels_of(pod).get(REVISION, "")) for pod in owned_by(new, pods)]
+        changed = not same_template(was, is_)
+        revision, generation = template_hash(is_), generation_of(old)
+        if changed:
+            generation = str(int(generation) + 1) if generation.isdecimal() else generation
+        elif members:
+            newest = max(members, key=lambda member: (_generation(member), _created(member)))
+            revision = newest.revision
+        check = NodeCheck(is_)
+        wanted = {name_of(node): check(node) for node in nodes}
+        mixed = changed or any(member.revision != revision for member in members)
+        return cls(members, admit, new, revision, generation, mixed, wanted)
+
+    # --- one pass of the controller
+
+    def sync(self) -> bool:
+        return self._manage() or (not self._on_delete and self._roll())
+
+    def _manage(self) -> bool:
+        """Every node has the pods it should have, whatever their revision."""
+        changed = False
+        for node, wanted in self.wanted.items():
+            there = [m for m in self.members if target_of(m.pod) == node]
+            running = [m for m in there if m.active]
+            over = [m for m in there if is_over(m.pod) and not m.terminating]
+            if wanted.stay:
+                going = over + self._surplus(running)
+                missing = wanted.run and (not there or (bool(self._surge) and not running))
+            else:
+                going, missing = [m for m in there if not m.terminating], False
+            for member in going:
+                self.remove(member)
+                changed = True
+            if missing:
+                changed |= self._make(node)
+        for member in [m for m in self.members if target_of(m.pod) not in self.wanted and self._homeless(m)]:
+            self.remove(member)
+            changed = True
+        return changed
+
+    def _surplus(self, running: list[Member]) -> list[Member]:
+        """The pods of one node that are too many: all but the oldest; with a surge, of each revision."""
+        running = sorted(running, key=lambda m: (not section(m.pod, "spec").get("nodeName"), _created(m), m.name))
+        if not self._surge or len(running) <= 1:
+            return running[1:]
+        new = [m for m in running if m.revision == self.revision]
+        old = [m for m in running if m.revision != self.revision]
+        going = new[1:] + old[1:]
+        if new and old and (not old[0].ready or new[0].available):
+            going.append(old[0])
+        return going
+
+    def _roll(self) -> bool:
+        surge, unavailable = self._limits()
+        return self._roll_in_first(surge) if surge else self._roll_out_first(unavailable)
+
+    def _roll_out_first(self, most: int) -> bool:
+        """Delete old pods as far as the limit allows; those that are not available do not count against it."""
+        missing, broken, candidates = 0, [], []
+        for node in self._nodes():
+            new, old, single = self._pair(node)
+            if not single or bool(new) == bool(old):
+                missing += 1
+            elif new:
+                missing += not new.available
+            elif old and not old.available:
+                broken.append(old)
+                missing += 1
+            elif old and missing < most:
+                candidates.append(old)
+        going = broken + candidates[: max(0, most - missing)]
+        for member in going:
+            self.remove(member)
+        return bool(going)
+
+    def _roll_in_first(self, most: int) -> bool:
+        """Make new pods beside old ones as far as the surge allows, and delete the old whose successor is available."""
+        surging, available = 0, 0
+        going: list[Member] = []
+        unwanted: list[Member] = []
+        allowed: list[str] = []
+        candidates: list[str] = []
+        for node in self._nodes():
+            new, old, single = self._pair(node)
+            if not single:
+                surging += 1
+                continue
+            counted = old or new
+            available += counted is not None and counted.available
+            if old is None:
+                continue
+            runs = self.wanted.get(node, Wanted(False, False)).run
+            if new is not None:
+                surging += not new.available
+                going += [old] if new.available else []
+            elif not runs:
+                (unwanted if old.available else going).append(old)
+            elif not old.available:
+                allowed.append(node)
+            elif surging < most:
+                candidates.append(node)
+        desired = sum(wanted.run for wanted in self.wanted.values())
+        going += unwanted[: max(0, available - desired)]
+        for member in going:
+            self.remove(member)
+        made = [self._make(node) for node in allowed + candidates[: max(0, most - surging)]]
+        return bool(going) or any(made)
+
+    # --- small parts
+
+    @property
+    def _on_delete(self) -> bool:
+        return section(self.daemon_set, "spec", "updateStrategy").get("type") == "OnDelete"
+
+    @property
+    def _surge(self) -> int:
+        return 0 if self._on_delete else self._limits()[0]
+
+    def _limits(self) -> tuple[int, int]:
+        """Surge and unavailability among the nodes that should have a pod; both are rounded up."""
+        rolling = {"maxUnavailable": 1} | section(self.daemon_set, "spec", "updateStrategy", "rollingUpdate")
+        desired = sum(wanted.run for wanted in self.wanted.values())
+        surge = scaled(rolling.get("maxSurge"), desired, up=True)
+        unavailable = scaled(rolling["maxUnavailable"], desired, up=True)
+        return surge, unavailable if surge or unavailable else 1
+
+    def _nodes(self) -> Iterator[str]:
+        """The nodes that have a pod or should have one."""
+        homes = {target_of(member.pod) for member in self.members}
+        yield from (node for node, wanted in self.wanted.items() if wanted.run or node in homes)
+        yield from sorted(homes - self.wanted.keys())
+
+    def _pair(self, node: str) -> tuple[Member | None, Member | None, bool]:
+        """The new and the old pod of a node; False if there is more than one of either."""
+        there = [m for m in self.members if target_of(m.pod) == node and not m.terminating]
+        new = [m for m in there if m.revision == self.revision]
+        old = [m for m in there if m.revision != self.revision]
+        if len(new) > 1 or len(old) > 1:
+            return None, None, False
+        return (new[0] if new else None), (old[0] if old else None), True
+
+    def _make(self, node: str) -> bool:
+        pod = daemon_pod(self.daemon_set, node, self.revision, self.generation)
+        return self.create(pod, self.revision) is not None
+
+    def _homeless(self, member: Member) -> bool:
+        return not member.terminating and not section(member.pod, "spec").get("nodeName")
+
+    def is_new(self, member: Member) -> bool:
+        return self.changed and member.revision == self.revision
+
+    def unfinished(self) -> str:
+        late = []
+        for node in self._nodes():
+            new, old, _ = self._pair(node)
+            runs = self.wanted.get(node, Wanted(False, False)).run
+            done = new is not None and new.available and old is None
+            if self._on_delete:
+                done = any(member is not None and member.available for member in (new, old))
+            if runs and not done:
+                late.append(node)
+        return f"no updated and available pod on: {', '.join(late)}" if late else ""
+
+
+def _generation(member: Member) -> int:
+    text = labels_of(member.pod).get(GENERATION, "")
+    return int(text) if text.isdecimal() else 0
+
+
+def _created(member: Member) -> str:
+    return str(section(member.pod, "metadata").get("creationTimestamp") or "")

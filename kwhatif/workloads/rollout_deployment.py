@@ -1,0 +1,189 @@
+"""Updates of a Deployment: a new replica set grows while the old ones shrink, within surge and unavailability.
+
+Upstream: pkg/controller/deployment/{deployment_controller,sync,rolling,recreate}.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from kwhatif.admission.answer import Object
+from kwhatif.workloads.deployment import fenceposts, hashed_template, replica_set_name
+from kwhatif.workloads.naming import template_hash
+from kwhatif.workloads.objects import integer, section
+from kwhatif.workloads.pod_status import is_over
+from kwhatif.workloads.proportions import proportional
+from kwhatif.workloads.replica_sets import ReplicaSets, Sized, found_replica_sets, members_of
+from kwhatif.workloads.rollout_replicas import adjust
+from kwhatif.workloads.rollout_state import Admit, Member, Rollout
+
+__all__ = ["DeploymentRollout"]
+
+
+@dataclass
+class DeploymentRollout(Rollout):
+    """``sets`` are the replica sets, oldest first; ``new_set`` the one whose template is the deployment's."""
+
+    deployment: Object
+    sets: list[Sized]
+    new_set: Sized | None
+    counts_as_new: bool
+    now: datetime | None
+
+    @classmethod
+    def of(
+        cls,
+        old: Object,
+        new: Object,
+        pods: Sequence[Object],
+        replica_sets: Sequence[Object],
+        admit: Admit,
+        now: datetime | None = None,
+    ) -> DeploymentRollout:
+        found: ReplicaSets = found_replica_sets(old, new, pods, replica_sets)
+        changed = found.current is None or any(s is not found.current and s.replicas for s in found.sets)
+        return cls(members_of(found, pods), admit, new, found.sets, found.current, changed, now)
+
+    # --- what the spec says
+
+    @property
+    def replicas(self) -> int:
+        return integer(section(self.deployment, "spec").get("replicas"), 1)
+
+    @property
+    def surge(self) -> int:
+        return fenceposts(self.deployment)[0]
+
+    @property
+    def unavailable(self) -> int:
+        return fenceposts(self.deployment)[1]
+
+    @property
+    def recreates(self) -> bool:
+        return section(self.deployment, "spec", "strategy").get("type") == "Recreate"
+
+    # --- one pass of the deployment controller and of the replica set controller
+
+    def sync(self) -> bool:
+        changed = self._sync_deployment()
+        for one in self.sets:
+            mine = self._of(one)
+            changed |= adjust(
+                self, mine, one.replicas, one.owner, one.template, one.name, related=self.members, now=self.now
+            )
+        return changed
+
+    def _sync_deployment(self) -> bool:
+        sizes = [one for one in self.sets if one.replicas > 0]
+        resized = any(one.desired not in (None, self.replicas) for one in sizes)
+        if section(self.deployment, "spec").get("paused") or resized:
+            return self._scale()
+        return self._recreate() if self.recreates else self._roll()
+
+    def _roll(self) -> bool:
+        if self.new_set is None:
+            self._new_set(0)
+            self._grow()
+            return True
+        return self._grow() or self._shrink()
+
+    def _grow(self) -> bool:
+        """The new replica set takes what room there is."""
+        assert self.new_set is not None
+        room = self.replicas + self.surge - sum(one.replicas for one in self.sets)
+        size = self.new_set.replicas
+        if size > self.replicas:
+            return self._resize(self.new_set, self.replicas)
+        return self._resize(self.new_set, size + max(0, min(room, self.replicas - size)))
+
+    def _shrink(self) -> bool:
+        """The old replica sets give up first what is not available, then what may become so."""
+        assert self.new_set is not None
+        old = [one for one in self.sets if one is not self.new_set and one.replicas > 0]
+        if not old:
+            return False
+        least = self.replicas - self.unavailable
+        missing = self.new_set.replicas - self._available(self.new_set)
+        budget = sum(one.replicas for one in self.sets) - least - missing
+        if budget <= 0:
+            return False
+        changed, cleaned = False, 0
+        available = {one.name: self._available(one) for one in self.sets}
+        for one in old:
+            broken = max(0, min(budget - cleaned, one.replicas - available[one.name]))
+            cleaned += broken
+            changed |= self._resize(one, one.replicas - broken)
+        spare = sum(available.values()) - least
+        for one in old:
+            going = max(0, min(one.replicas, spare))
+            spare -= going
+            changed |= self._resize(one, one.replicas - going)
+        return changed
+
+    def _recreate(self) -> bool:
+        old = [one for one in self.sets if one is not self.new_set]
+        if self._resize_all((one, 0) for one in old):
+            return True
+        if any(not is_over(member.pod) for one in old for member in self._of(one)):
+            return False
+        if self.new_set is None:
+            self._new_set(self.replicas)
+            return True
+        return self._resize(self.new_set, self.replicas)
+
+    def _scale(self) -> bool:
+        """The deployment was resized or is paused: all its replica sets change in proportion."""
+        active = [one for one in self.sets if one.replicas > 0]
+        if len(active) <= 1:
+            last = active or ([self.new_set] if self.new_set else self.sets[-1:])
+            return self._resize_all((one, self.replicas) for one in last)
+        new = self.new_set
+        if new and new.replicas == new.desired == self._available(new) == self.replicas:
+            return self._resize_all((one, 0) for one in active if one is not new)
+        if self.recreates:
+            return False
+        sizes = proportional(active, self.replicas, self.surge, sum(member.active for member in self.members))
+        return self._resize_all(zip(active, sizes, strict=True), note=True)
+
+    # --- small parts
+
+    def _resize(self, one: Sized, replicas: int, *, note: bool = False) -> bool:
+        """Give a replica set a size; it then knows the size of the whole deployment."""
+        maximum = self.replicas + self.surge
+        noted = one.desired == self.replicas and one.maximum == maximum
+        if one.replicas == replicas and (noted or not note):
+            return False
+        one.replicas, one.desired, one.maximum = replicas, self.replicas, maximum
+        return True
+
+    def _resize_all(self, sizes: Iterable[tuple[Sized, int]], *, note: bool = False) -> bool:
+        changes = [self._resize(one, size, note=note) for one, size in sizes]
+        return any(changes)
+
+    def _new_set(self, replicas: int) -> None:
+        template = section(self.deployment, "spec", "template")
+        body = hashed_template(template, template_hash(template))
+        self.new_set = Sized.new(replica_set_name(self.deployment), self.deployment, body, replicas)
+        self.new_set.desired, self.new_set.maximum = self.replicas, self.replicas + self.surge
+        self.sets.append(self.new_set)
+
+    def _of(self, one: Sized) -> list[Member]:
+        return [member for member in self.members if member.revision == one.name]
+
+    def _available(self, one: Sized) -> int:
+        return sum(member.available for member in self._of(one))
+
+    def is_new(self, member: Member) -> bool:
+        return self.counts_as_new and self.new_set is not None and member.revision == self.new_set.name
+
+    def unfinished(self) -> str:
+        if section(self.deployment, "spec").get("paused") and self.counts_as_new:
+            return "the deployment is paused"
+        of_new = self._of(self.new_set) if self.new_set else []
+        updated = sum(member.available for member in of_new)
+        older = sum(member.active for member in self.members) - sum(member.active for member in of_new)
+        if updated >= self.replicas and not older:
+            return ""
+        return f"{updated} of {self.replicas} updated pods are available, {older} old pods remain"

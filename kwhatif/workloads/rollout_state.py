@@ -1,0 +1,167 @@
+"""A workload in the middle of an update: its pods, what was done since the last step, what comes next.
+
+Each kind of controller is a subclass with one method, ``sync``: a single pass over what there is, as upstream's.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.admission.answer import Object
+from kwhatif.workloads.objects import name_of, section
+from kwhatif.workloads.pod_status import is_over, is_ready
+from kwhatif.workloads.pods import ephemeral_claims
+
+__all__ = ["Admit", "Counts", "Member", "Ready", "Rollout", "Step", "member_of"]
+
+Ready = Callable[[Object], bool]
+"""Asked between two steps of every pod that the plan made and that is not ready: has it become so?"""
+
+Admit = Callable[[Object], Object | None]
+"""What the API server makes of a new pod; None if it refuses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Pods of the revision that goes and of the one that comes."""
+
+    old: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is there when the controllers have come to rest, and what they did to get there.
+
+    ``creates`` are the plan's own pods: who places one writes the node into its ``spec.nodeName``. ``removes`` are
+    names; a pod that has a node keeps its room until the next step, and counts as terminating.
+    """
+
+    live: Counts
+    terminating: Counts
+    creates: tuple[Object, ...]
+    removes: tuple[str, ...]
+    claims: tuple[Object, ...] = ()
+
+
+@dataclass(eq=False, slots=True)
+class Member:
+    """One pod. ``revision`` tells which template it was made from."""
+
+    pod: Object
+    revision: str
+    ready: bool
+    made: bool = False
+    terminating: bool = False
+
+    @property
+    def name(self) -> str:
+        return name_of(self.pod)
+
+    @property
+    def active(self) -> bool:
+        return not self.terminating and not is_over(self.pod)
+
+    @property
+    def available(self) -> bool:
+        return self.ready and not self.terminating
+
+
+@dataclass
+class Rollout(ABC):
+    """Common to all kinds: pods come and go, and are counted by revision."""
+
+    members: list[Member]
+    admit: Admit
+    refused: set[str] = field(default_factory=set, init=False)
+    _created: list[Member] = field(default_factory=list, init=False)
+    _removed: list[Member] = field(default_factory=list, init=False)
+    _claims: list[Object] = field(default_factory=list, init=False)
+    _names: dict[str, int] = field(default_factory=dict, init=False)
+
+    @abstractmethod
+    def sync(self) -> bool:
+        """One pass of the controllers; whether it changed anything."""
+
+    @abstractmethod
+    def is_new(self, member: Member) -> bool:
+        """Whether a pod is of the revision that comes."""
+
+    @abstractmethod
+    def unfinished(self) -> str:
+        """What is still to be done, in words; empty when the update is complete."""
+
+    def settle(self, ready: Ready) -> bool:
+        """Time passes: terminating pods disappear, and pods become ready. Whether anything did."""
+        staying = [member for member in self.members if not member.terminating]
+        changed = len(staying) < len(self.members)
+        self.members = staying
+        for member in staying:
+            if member.made and not member.ready and ready(member.pod):
+                member.ready = changed = True
+        return changed
+
+    def take_step(self) -> Step | None:
+        """What was done since this was last asked; None if nothing was."""
+        if not self._created and not self._removed:
+            return None
+        step = Step(
+            self._counts(lambda member: member.active),
+            self._counts(lambda member: member.terminating),
+            tuple(member.pod for member in self._created),
+            tuple(member.name for member in self._removed),
+            tuple(self._claims),
+        )
+        self._created, self._removed, self._claims = [], [], []
+        return step
+
+    def create(self, body: Object, revision: str, claims: Sequence[Object] = ()) -> Member | None:
+        """A pod comes, unless the API server refuses it. One without a name is numbered."""
+        metadata = body["metadata"]
+        prefix = metadata["generateName"]
+        numbered = not metadata.get("name")
+        if numbered:
+            metadata["name"] = self._next_name(prefix)
+        pod = self.admit(body)
+        if pod is None:
+            self.refused.add(name_of(body))
+            return None
+        if numbered:
+            self._names[prefix] = self._names.get(prefix, 0) + 1
+        self.refused.discard(name_of(body))
+        member = Member(pod, revision, ready=False, made=True)
+        self.members.append(member)
+        self._created.append(member)
+        self._claims += [*claims, *ephemeral_claims(pod)]
+        return member
+
+    def remove(self, member: Member) -> None:
+        """A pod is told to go: one that has a node takes its time, any other is gone at once."""
+        fresh = member in self._created
+        if fresh:
+            self._created.remove(member)
+        if section(member.pod, "spec").get("nodeName") and not is_over(member.pod) and not fresh:
+            member.terminating = True
+        else:
+            self.members.remove(member)
+        if not fresh:
+            self._removed.append(member)
+
+    def _next_name(self, prefix: str) -> str:
+        taken = {member.name for member in self.members} | {member.name for member in self._removed}
+        number = self._names.get(prefix, 0) + 1
+        while f"{prefix}{number}" in taken:
+            number += 1
+        return f"{prefix}{number}"
+
+    def _counts(self, counted: Callable[[Member], bool]) -> Counts:
+        new = [self.is_new(member) for member in self.members if counted(member)]
+        return Counts(new.count(False), new.count(True))
+
+
+def member_of(pod: Object, revision: str) -> Member:
+    """A pod as it is in the cluster."""
+    gone = bool(section(pod, "metadata").get("deletionTimestamp"))
+    return Member(pod, revision, ready=is_ready(pod) and not is_over(pod), terminating=gone)

@@ -1,0 +1,193 @@
+"""Imports point one way. Every import counts, also those for type checkers alone and those inside functions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "kwhatif"
+
+ORDER = (
+    {"errors"},
+    {"versions", "results"},
+    {"api"},
+    {"snapshot", "policy", "admission", "cluster"},
+    {"workloads"},
+    {"framework"},
+    {"plugins"},
+    {"scheduling"},
+    {"whatif"},
+    {"cli"},
+)
+"""A room imports from itself and from the steps below it; rooms of one step know nothing of each other."""
+
+RESULTS_ONLY = {"errors", "results"}
+"""What ``report`` may know."""
+
+FRONT_DOORS = {"__init__", "__main__"}
+"""Modules at the top that lead into the rooms; what they import is up to them."""
+
+WITHOUT_NUMPY = {"errors", "versions", "results", "api", "report", "cli"}
+
+
+@dataclass(frozen=True)
+class Import:
+    """``module`` of the package imports ``target``, in a function or at the top."""
+
+    module: str
+    target: str
+    deferred: bool
+
+    @property
+    def room(self) -> str:
+        return self.module.split(".")[0]
+
+    @property
+    def package(self) -> str:
+        """The distribution imported from: ``numpy`` of ``numpy.typing``."""
+        return self.target.split(".")[0]
+
+    @property
+    def target_room(self) -> str:
+        """The room of our own imported from; empty for the package itself."""
+        return self.target.removeprefix("kwhatif").lstrip(".").split(".")[0]
+
+
+@cache
+def modules() -> tuple[str, ...]:
+    """Every module, without the package's name: ``cluster.order``, ``errors``."""
+    paths = (path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py"))
+    return tuple(sorted(".".join(path.parts).removesuffix(".__init__") for path in paths))
+
+
+@cache
+def parsed(module: str) -> ast.Module:
+    path = PACKAGE.joinpath(*module.split("."))
+    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return ast.parse(source.read_text(encoding="utf-8"))
+
+
+def walk(node: ast.AST, *, deferred: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    """Every node below, and whether it is inside a function."""
+    for child in ast.iter_child_nodes(node):
+        inside = deferred or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        yield child, inside
+        yield from walk(child, deferred=inside)
+
+
+@cache
+def imports() -> tuple[Import, ...]:
+    found = []
+    for module in modules():
+        for node, deferred in walk(parsed(module)):
+            if isinstance(node, ast.Import):
+                found += [Import(module, alias.name, deferred) for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{module} imports relatively"
+                # ``from kwhatif.cluster import order`` imports a module of that name, too.
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+                inner = [name for name in names if name.removeprefix("kwhatif.") in modules()]
+                found += [Import(module, target, deferred) for target in inner or [node.module or ""]]
+    return tuple(found)
+
+
+def ours() -> list[Import]:
+    """Imports of our own modules, but for those of the front doors."""
+    return [i for i in imports() if i.package == "kwhatif" and i.module not in FRONT_DOORS]
+
+
+def complaints(some: list[Import]) -> list[str]:
+    return sorted({f"{i.module} imports {i.target}" for i in some})
+
+
+def test_every_room_has_its_place() -> None:
+    rooms = {module.split(".")[0] for module in modules()}
+    assert rooms == {room for step in ORDER for room in step} | {"report"} | FRONT_DOORS
+
+
+def test_imports_were_found() -> None:
+    found = {(i.module, i.target) for i in imports()}
+    assert ("cluster.order", "kwhatif.api.core") in found
+    assert ("framework.diagnosis", "kwhatif.framework.evaluation") in found, "for type checkers"
+    assert any(i.deferred for i in imports())
+
+
+@pytest.mark.parametrize("step", range(len(ORDER)), ids=lambda step: ", ".join(sorted(ORDER[step])))
+def test_imports_point_down(step: int) -> None:
+    below = set().union(*ORDER[:step])
+    allowed = below | ({"report"} if "cli" in ORDER[step] else set())
+    wrong = [
+        i
+        for i in ours()
+        if i.room in ORDER[step]
+        and i.target_room != i.room
+        and i.target_room not in allowed
+        # The command line says which version it is.
+        and not (i.room == "cli" and i.target_room in ("", "__version__"))
+    ]
+    assert complaints(wrong) == []
+
+
+def test_reports_know_results_and_nothing_else() -> None:
+    wrong = [i for i in ours() if i.room == "report" and i.target_room not in RESULTS_ONLY | {"report"}]
+    assert complaints(wrong) == []
+
+
+# --- plugins
+
+
+@cache
+def plugin_modules() -> frozenset[str]:
+    """Modules that define a plugin; the others beside them are helpers that plugins share."""
+    found = set()
+    for module in modules():
+        if not module.startswith("plugins."):
+            continue
+        for node in ast.walk(parsed(module)):
+            bases = node.bases if isinstance(node, ast.ClassDef) else []
+            if any(ast.unparse(base).split("[")[0] == "Plugin" for base in bases):
+                found.add(module)
+    return frozenset(found)
+
+
+def test_a_module_defines_one_plugin_and_is_named_after_it() -> None:
+    for module in plugin_modules():
+        names = [
+            node.name
+            for node in parsed(module).body
+            if isinstance(node, ast.ClassDef) and any("Plugin[" in ast.unparse(base) for base in node.bases)
+        ]
+        spelt = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in "".join(names))
+        assert [spelt.lstrip("_")] == [module.removeprefix("plugins.")]
+
+
+def test_plugins_never_import_each_other() -> None:
+    wrong = [i for i in ours() if i.room == "plugins" and i.module != "plugins" and i.target[8:] in plugin_modules()]
+    assert complaints(wrong) == []
+
+
+def test_helpers_beside_the_plugins_are_there_to_be_shared() -> None:
+    helpers = {m for m in modules() if m.startswith("plugins.")} - plugin_modules()
+    assert {"plugins.affinity_terms", "plugins.spread_constraints"} <= helpers
+    assert helpers <= {i.target[8:] for i in ours()}
+
+
+# --- other people's packages
+
+
+def test_columns_stay_where_columns_are() -> None:
+    assert complaints([i for i in imports() if i.package == "numpy" and i.room in WITHOUT_NUMPY]) == []
+
+
+def test_the_command_line_is_the_only_one_to_know_typer() -> None:
+    assert {i.room for i in imports() if i.package in ("typer", "click")} == {"cli"}
+
+
+def test_the_client_of_live_clusters_is_imported_in_one_place_when_it_is_needed() -> None:
+    clients = [i for i in imports() if i.package == "kubernetes"]
+    assert complaints([i for i in clients if i.module != "snapshot.live" or not i.deferred]) == []
