@@ -16,7 +16,7 @@ from kwhatif.api.others import PodDisruptionBudget, ReplicaSet
 from kwhatif.api.quantity import Quantity
 from kwhatif.errors import InputError
 from kwhatif.snapshot.load import decode_objects, load_snapshot
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.model import Snapshot, write_snapshot
 
 POD_E = "apiVersion: v1\nkind: Pod\nmetadata: {name: e}\n"
 
