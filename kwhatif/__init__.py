@@ -3,9 +3,9 @@
     import kwhatif
 
     snapshot = kwhatif.load_snapshot(["cluster.json"])
-    asked, _ = kwhatif.asked_pods(kwhatif.load_manifests(["web.yaml"]), snapshot)
+    expanded = kwhatif.expand(kwhatif.load_manifests(["web.yaml"]), snapshot)
     session = kwhatif.Session(snapshot, kwhatif.Setup(kwhatif.default_configuration(), kwhatif.features_of()))
-    result = kwhatif.place(session, asked)
+    result = kwhatif.place(session, expanded.pods)
 
 Names are imported when they are first used, so that ``import kwhatif`` costs nothing.
 """
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.setup import Setup
     from kwhatif.snapshot.load import load_manifests, load_snapshot
     from kwhatif.versions import features_of
+    from kwhatif.whatif.expand import expand
     from kwhatif.whatif.explain import explain
     from kwhatif.whatif.place import place
-    from kwhatif.whatif.session import Asked, Session, asked_pods, pending_pods
+    from kwhatif.whatif.session import Asked, Session, pending_pods
 
 __all__ = [
     "Asked",
@@ -37,8 +38,8 @@ __all__ = [
     "Plugin",
     "Session",
     "Setup",
-    "asked_pods",
     "default_configuration",
+    "expand",
     "explain",
     "features_of",
     "load_configuration",
@@ -56,8 +57,8 @@ _HOMES = {
     "Plugin": "framework.interface",
     "Session": "whatif.session",
     "Setup": "scheduling.setup",
-    "asked_pods": "whatif.session",
     "default_configuration": "policy.load",
+    "expand": "whatif.expand",
     "explain": "whatif.explain",
     "features_of": "versions",
     "load_configuration": "policy.load",

@@ -5,17 +5,23 @@ Every result knows its exit code, and turns into plain data with ``msgspec.to_bu
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 __all__ = [
     "API_VERSION",
     "Blocker",
+    "ChangeRecord",
     "Comparison",
     "ConformanceResult",
     "Difference",
     "EventRecord",
     "Eviction",
+    "ExpandResult",
+    "ExpandedPod",
     "ExplainResult",
+    "FailedCreate",
     "Fidelity",
     "FileAgreement",
     "Fix",
@@ -24,6 +30,10 @@ __all__ = [
     "PlaceResult",
     "Placement",
     "PodReport",
+    "Refusal",
+    "RefusedField",
+    "RolloutPlan",
+    "RolloutStep",
     "Score",
     "TimelineEntry",
     "Victim",
@@ -140,6 +150,56 @@ class EventRecord(Value, frozen=True, kw_only=True):
     message: str
 
 
+class RefusedField(Value, frozen=True, kw_only=True):
+    """A field that is wrong, by its path."""
+
+    field: str
+    message: str
+
+
+class Refusal(Value, frozen=True, kw_only=True):
+    """An object that the API server would not take: HTTP ``code``, ``reason`` and ``message`` as it has them."""
+
+    object: str
+    origin: str
+    code: int
+    reason: str
+    message: str
+    causes: tuple[RefusedField, ...] = ()
+
+
+class FailedCreate(Value, frozen=True, kw_only=True):
+    """A controller's failure to make ``pods`` pods, in the words of its event."""
+
+    owner: str
+    message: str
+    pods: int
+    origin: str = ""
+
+
+class RolloutStep(Value, frozen=True, kw_only=True):
+    """What is there when the controllers have come to rest, and what they did: pods of the old and new revision."""
+
+    live_old: int
+    live_new: int
+    terminating_old: int
+    terminating_new: int
+    creates: tuple[str, ...] = ()
+    removes: tuple[str, ...] = ()
+
+
+class RolloutPlan(Value, frozen=True, kw_only=True):
+    """The update of one workload. ``unfinished`` says what it got stuck on, and is empty if it went through."""
+
+    object: str
+    origin: str
+    creates: int
+    keeps: int
+    removes: int
+    unfinished: str = ""
+    steps: tuple[RolloutStep, ...] = ()
+
+
 class PlaceResult(Value, frozen=True, kw_only=True):
     """Where pods would go, in the order in which the scheduler takes them up.
 
@@ -156,10 +216,14 @@ class PlaceResult(Value, frozen=True, kw_only=True):
     replacements: tuple[Placement, ...] = ()
     timeline: tuple[TimelineEntry, ...] = ()
     events: tuple[EventRecord, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
+    rollouts: tuple[RolloutPlan, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        return 0 if all(placement.good for placement in self.placements) else 1
+        bad = self.refusals or self.failed or any(rollout.unfinished for rollout in self.rollouts)
+        return 1 if bad or not all(placement.good for placement in self.placements) else 0
 
 
 class Blocker(Value, frozen=True, kw_only=True):
@@ -241,10 +305,51 @@ class ExplainResult(Value, frozen=True, kw_only=True):
     pods: tuple[PodReport, ...]
     fidelity: Fidelity
     warnings: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        return 0 if all(report.good for report in self.pods) else 1
+        return 0 if all(report.good for report in self.pods) and not (self.refusals or self.failed) else 1
+
+
+class ChangeRecord(Value, frozen=True, kw_only=True):
+    """What one step of admission filled in or altered."""
+
+    step: str
+    path: str
+    text: str
+
+
+class ExpandedPod(Value, frozen=True, kw_only=True):
+    """A pod as it would be stored, who made it, where that stands, and the trail of what was done to it."""
+
+    pod: str
+    owner: str
+    origin: str
+    changes: tuple[ChangeRecord, ...]
+    object: dict[str, Any]
+
+
+class ExpandResult(Value, frozen=True, kw_only=True):
+    """What manifests become. ``unknown`` counts kinds that nobody here knows; ``not_modelled`` says what was left out.
+
+    The pods of an update are those of a rollout in which every new pod becomes ready.
+    """
+
+    api_version: str = API_VERSION
+    kind: str = "ExpandResult"
+    pods: tuple[ExpandedPod, ...]
+    claims: tuple[dict[str, Any], ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
+    rollouts: tuple[RolloutPlan, ...] = ()
+    unknown: dict[str, int] = {}
+    not_modelled: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.refusals or self.failed or any(rollout.unfinished for rollout in self.rollouts) else 0
 
 
 class Difference(Value, frozen=True, kw_only=True):

@@ -44,12 +44,12 @@ class Store:
         return cluster_of(self.nodes, (), (*FIXED, *there, *self.claims))
 
 
-def claims(name: str) -> st.SearchStrategy[PersistentVolumeClaim]:
+def claims(name: str, classes: Sequence[str] = CLASSES) -> st.SearchStrategy[PersistentVolumeClaim]:
     return st.builds(
         claim,
         st.just(name),
         size=st.sampled_from(("1Gi", "1Gi", "2Gi", "3Gi")),
-        storage_class=st.sampled_from(CLASSES),
+        storage_class=st.sampled_from(classes),
         modes=st.sampled_from(((_ONE,), (_ONE,), (_ONE, _MANY))),
         selector=st.sampled_from((None, None, None, select(tier="x"))),
         selected=st.sampled_from((None,) * 7 + ("c",)),
@@ -82,13 +82,16 @@ def volumes(draw: st.DrawFn, name: str, size: str | None = None, kept_for: str |
 
 
 @st.composite
-def stores(draw: st.DrawFn, *, distinct_sizes: bool = False) -> Store:
-    """Up to four nodes, nine volumes and five claims, of which a volume is kept for one now and then."""
+def stores(draw: st.DrawFn, *, shared: bool = True, provisioned: bool = True, distinct_sizes: bool = False) -> Store:
+    """Up to four nodes, nine volumes and five claims, of which a volume is kept for one now and then.
+
+    Pods may have ``shared`` claims; claims may be ``provisioned``.
+    """
     some = [
         node(name, zone=draw(st.sampled_from((*ZONES, None))), labels=draw(st.sampled_from((None, {"disk": "ssd"}))))
         for name in NODE_NAMES[: draw(st.integers(1, 4))]
     ]
-    wanted = [draw(claims(name)) for name in CLAIM_NAMES]
+    wanted = [draw(claims(name, CLASSES if provisioned else CLASSES[:1])) for name in CLAIM_NAMES]
     count = draw(st.integers(0, 9))
     keeps: list[str | None] = [*draw(st.lists(st.sampled_from(CLAIM_NAMES), max_size=2, unique=True))]
     keeps += [None] * count
@@ -96,6 +99,16 @@ def stores(draw: st.DrawFn, *, distinct_sizes: bool = False) -> Store:
         draw(volumes(f"p{index}", f"{1024 + 300 * index}Mi" if distinct_sizes else None, keeps[index]))
         for index in range(count)
     ]
-    sets = st.lists(st.sampled_from(CLAIM_NAMES), min_size=1, max_size=3, unique=True)
-    pending = [claiming(*draw(sets), name=f"w{index}") for index in range(draw(st.integers(1, 5)))]
+    pending = [claiming(*names, name=f"w{index}") for index, names in enumerate(draw(_shares(shared=shared)))]
     return Store(some, there, wanted, pending)
+
+
+@st.composite
+def _shares(draw: st.DrawFn, *, shared: bool) -> list[list[str]]:
+    """The claims of each pod."""
+    if shared:
+        one = st.lists(st.sampled_from(CLAIM_NAMES), min_size=1, max_size=3, unique=True)
+        return draw(st.lists(one, min_size=1, max_size=5))
+    owners = [draw(st.integers(0, 3)) for _ in CLAIM_NAMES]
+    dealt = ([name for name, owner in zip(CLAIM_NAMES, owners, strict=True) if owner == pod] for pod in range(4))
+    return [names for names in dealt if names]

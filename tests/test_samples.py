@@ -17,9 +17,10 @@ from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import load_manifests, load_snapshot
 from kwhatif.versions import features_of
 from kwhatif.whatif.conformance import Scenario, answer
+from kwhatif.whatif.expand import expand
 from kwhatif.whatif.explain import explain
 from kwhatif.whatif.place import place
-from kwhatif.whatif.session import Session, asked_pods, pending_pods
+from kwhatif.whatif.session import Session, pending_pods
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 CLUSTER = str(SAMPLES / "cluster")
@@ -47,13 +48,13 @@ def session(snapshot: str = CLUSTER, policy: str = "", plugin: str = "") -> Sess
 def placed(*names: str, at: Session | None = None) -> PlaceResult:
     at = at or session()
     manifests = load_manifests([str(SAMPLES / "manifests" / f"{name}.yaml") for name in names])
-    return place(at, asked_pods(manifests, at.snapshot)[0])
+    return place(at, expand(manifests, at.snapshot).pods)
 
 
 def explained(name: str) -> ExplainResult:
     at = session()
     manifests = load_manifests([str(SAMPLES / "manifests" / f"{name}.yaml")])
-    return explain(at, asked_pods(manifests, at.snapshot)[0])
+    return explain(at, expand(manifests, at.snapshot).pods)
 
 
 def by_pod(result: PlaceResult) -> dict[str, Placement]:

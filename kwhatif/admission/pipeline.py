@@ -44,7 +44,7 @@ PLUGINS: tuple[Plugin, ...] = (
     Plugin("NamespaceLifecycle", namespaces.admit),
     Plugin("LimitRanger", limit_ranger.admit, limit_ranger.validate),
     Plugin("PodNodeSelector", pod_node_selector.admit, by_default=False),
-    Plugin("Priority", priority.admit),
+    Plugin("Priority", priority.admit, priority.validate),
     Plugin("DefaultTolerationSeconds", default_tolerations.admit),
     Plugin("PodTolerationRestriction", toleration_restriction.admit, toleration_restriction.validate, by_default=False),
     Plugin("ExtendedResourceToleration", extended_resources.admit, by_default=False),

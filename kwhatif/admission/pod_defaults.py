@@ -6,6 +6,8 @@ limits, pod-level requests and host ports are filled in only once the pod itself
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kwhatif.admission.amounts import amounts, of_containers, pod_level_resource
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import Request, each, within
@@ -118,7 +120,16 @@ def _whole_thousandths_of(owner: Object) -> None:
 
 def _whole_thousandths(listed: Object | None) -> None:
     """Round up what is finer than a thousandth."""
-    for name, amount in amounts(listed).items():
-        rounded = amount.milli_value()
-        if listed is not None and abs(rounded) < _FEW and Quantity.from_milli(rounded) != amount:
-            listed[name] = f"{rounded}m"
+    for name, value in (listed or {}).items():
+        rounded = _rounded(value)
+        if listed is not None and rounded:
+            listed[name] = rounded
+
+
+@lru_cache(maxsize=1 << 12)
+def _rounded(value: object) -> str:
+    """An amount in thousandths, empty if it can stay as it is."""
+    amount = Quantity.from_json(value)
+    thousandths = amount.milli_value()
+    fine = abs(thousandths) >= _FEW or Quantity.from_milli(thousandths) == amount
+    return "" if fine else f"{thousandths}m"

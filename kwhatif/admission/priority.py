@@ -11,7 +11,7 @@ from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.request import Request, within
 from kwhatif.admission.world import World, name_of
 
-__all__ = ["admit"]
+__all__ = ["admit", "validate"]
 
 _STEP = "Priority"
 _LOWER = "PreemptLowerPriority"
@@ -51,6 +51,16 @@ def admit(request: Request) -> Refused | None:
         default = "" if wanted else ", the global default"
         request.changed(_STEP, "spec.priority", f"{priority} from PriorityClass {name}{default}")
     return None
+
+
+def validate(request: Request) -> Refused | None:
+    """There is one global default at most."""
+    if request.kind != "PriorityClass" or not request.object.get("globalDefault"):
+        return None
+    found = _global_default(request.world)
+    if found is None or (request.old is not None and found[0] == name_of(request.object)):
+        return None
+    return request.forbidden(f"PriorityClass {found[0]} is already marked as default. Only one default can exist")
 
 
 def _named(world: World, name: str) -> tuple[str, int, str] | None:

@@ -58,4 +58,4 @@ class Problems:
 
 
 def _shown(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=isinstance(value, dict))
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

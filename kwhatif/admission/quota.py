@@ -148,7 +148,7 @@ def _add(total: Amounts, share: Amounts) -> None:
 
 
 def _difference(more: Quantity, before: Quantity | None) -> Quantity:
-    return more if before is None else Quantity.from_milli(more.milli_value() - before.milli_value())
+    return more if before is None or before.is_zero else more + Quantity.parse(f"-{before}")
 
 
 def _listed(found: Amounts, names: Iterable[str] | None = None) -> str:

@@ -11,6 +11,8 @@ from kwhatif.admission.world import World, name_of, namespace_of
 
 __all__ = ["Request", "copied", "each", "within"]
 
+_LEAVES = frozenset({str, int, float, bool, type(None)})
+
 
 @dataclass(slots=True)
 class Request:
@@ -39,11 +41,11 @@ class Request:
 
 
 def copied(value: Any) -> Any:
-    """A copy of plain JSON values."""
-    if isinstance(value, dict):
-        return {key: copied(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [copied(item) for item in value]
+    """A copy of plain JSON values. Leaves are told apart here and not by calling on: most of a manifest is leaves."""
+    if type(value) is dict:
+        return {key: item if type(item) in _LEAVES else copied(item) for key, item in value.items()}
+    if type(value) is list:
+        return [item if type(item) in _LEAVES else copied(item) for item in value]
     return value
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from uuid import NAMESPACE_OID, uuid5
+from hashlib import sha256
 
 from kwhatif.admission.answer import Answer, Created, Object, Refused
 from kwhatif.admission.job_selector import generate_selector
@@ -90,7 +90,8 @@ class ApiServer:
             metadata["name"] = self._unused(obj["kind"], namespace_of(obj), metadata["generateName"])
         if not metadata.get("uid"):
             key = f"{resource_name(obj)}/{namespace_of(obj)}/{metadata.get('name') or ''}"
-            metadata["uid"] = str(uuid5(NAMESPACE_OID, key))
+            digest = sha256(key.encode()).hexdigest()
+            metadata["uid"] = f"{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:20]}-{digest[20:32]}"
         metadata["generation"] = 1
 
     def _unused(self, kind: str, namespace: str, prefix: str) -> str:

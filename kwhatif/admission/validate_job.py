@@ -10,7 +10,7 @@ from kwhatif.admission.name_rules import dns_label
 from kwhatif.admission.problems import Problems
 from kwhatif.admission.validate_affinity import check_label_selector
 from kwhatif.admission.validate_pod import check_metadata
-from kwhatif.admission.validate_template import check_template, matches, not_negative
+from kwhatif.admission.validate_template import check_template, labels_match, matches, not_negative, shown_selector
 from kwhatif.admission.world import name_of
 
 __all__ = ["check_cron_job", "check_job"]
@@ -19,7 +19,6 @@ _COUNTS = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit"
 _MODES = ("NonIndexed", "Indexed")
 _MOST_PARALLEL = 100_000
 _LONGEST_CRON_JOB_NAME = 52
-_MISMATCH = "`selector` does not match template `labels`"
 
 
 def check_job(problems: Problems, job: Object) -> None:
@@ -32,9 +31,7 @@ def check_job(problems: Problems, job: Object) -> None:
         problems.required("spec.selector")
     else:
         check_label_selector(problems, selector, "spec.selector")
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
-    if not matches(selector, labels):
-        problems.invalid("spec.template.metadata.labels", labels, _MISMATCH)
+    labels_match(problems, spec, selector)
     completions = spec.get("completions") or 0
     if spec.get("completionMode") == "Indexed" and completions > 0:
         last = f"{name}-{completions - 1}"
@@ -55,7 +52,8 @@ def check_cron_job(problems: Problems, cron_job: Object) -> None:
     job = (spec.get("jobTemplate") or {}).get("spec") or {}
     _job_spec(problems, job, "spec.jobTemplate.spec")
     if job.get("selector") is not None:
-        problems.invalid("spec.jobTemplate.spec.selector", job["selector"], "`selector` will be auto-generated")
+        shown = shown_selector(job["selector"])
+        problems.invalid("spec.jobTemplate.spec.selector", shown, "`selector` will be auto-generated")
     if job.get("manualSelector"):
         problems.unsupported("spec.jobTemplate.spec.manualSelector", True, ("nil", "false"))
     if len(name.encode()) > _LONGEST_CRON_JOB_NAME:
@@ -77,9 +75,9 @@ def _generated_selector(problems: Problems, job: Object) -> None:
         if key not in labels:
             problems.required(where, f"must be '{value}'")
         elif labels[key] != value:
-            problems.invalid(where, labels, f"must be '{value}'")
+            problems.invalid(where, dict(sorted(labels.items())), f"must be '{value}'")
     if not matches(selector, expected):
-        problems.invalid("spec.selector", selector, "`selector` not auto-generated")
+        problems.invalid("spec.selector", shown_selector(selector), "`selector` not auto-generated")
 
 
 def _job_spec(problems: Problems, spec: Object, path: str) -> None:

@@ -5,6 +5,8 @@ Upstream: pkg/apis/core/validation/validation.go. Only fields that scheduling re
 
 from __future__ import annotations
 
+import re
+
 from kwhatif.admission.answer import Object
 from kwhatif.admission.name_rules import check_labels, dns_label, dns_subdomain, label_key
 from kwhatif.admission.problems import Problems
@@ -17,16 +19,18 @@ from kwhatif.admission.validate_tolerations import check_tolerations
 from kwhatif.admission.validate_volumes import check_resource_claims, check_volumes
 from kwhatif.admission.world import name_of
 
-__all__ = ["check_metadata", "check_pod", "check_pod_spec"]
+__all__ = ["check_deletion_cost", "check_metadata", "check_pod", "check_pod_spec"]
 
 _RESTARTS = ("Always", "OnFailure", "Never")
 _PREEMPTION = ("PreemptLowerPriority", "Never")
 _INT32 = 2**31 - 1
+_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
 
 def check_pod(problems: Problems, pod: Object) -> None:
     spec = pod.get("spec") or {}
     check_metadata(problems, pod)
+    check_deletion_cost(problems, pod.get("metadata"), "metadata.annotations")
     check_pod_spec(problems, spec, "spec", pod=name_of(pod))
     for key in ("containers", "initContainers"):
         for i, container in enumerate(each(spec, key)):
@@ -49,6 +53,13 @@ def check_metadata(problems: Problems, obj: Object, *, label: bool = False) -> N
     else:
         problems.invalid("metadata.name", name, *(dns_label(name) if label else dns_subdomain(name)))
     check_labels(problems, metadata.get("labels"), "metadata.labels")
+
+
+def check_deletion_cost(problems: Problems, metadata: Object | None, path: str) -> None:
+    """The annotation that ranks a pod when its owner scales down."""
+    cost = ((metadata or {}).get("annotations") or {}).get(_DELETION_COST)
+    if cost is not None and not (re.fullmatch("0|-?[1-9][0-9]{0,9}", cost) and -_INT32 - 1 <= int(cost) <= _INT32):
+        problems.invalid(f"{path}[{_DELETION_COST}]", cost, "must be a 32bit integer")
 
 
 def check_pod_spec(problems: Problems, spec: Object, path: str, *, pod: str = "") -> None:

@@ -11,12 +11,14 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.name_rules import check_labels
 from kwhatif.admission.problems import Problems
 from kwhatif.admission.request import each
-from kwhatif.admission.validate_pod import check_pod_spec
+from kwhatif.admission.validate_pod import check_deletion_cost, check_pod_spec
 from kwhatif.api.decode import convert
 from kwhatif.api.meta import LabelSelector
 from kwhatif.api.selectors import Selector, SelectorError
 
-__all__ = ["check_template", "matches", "not_negative", "only_always"]
+__all__ = ["check_template", "labels_match", "matches", "not_negative", "only_always", "shown_selector"]
+
+_MISMATCH = "`selector` does not match template `labels`"
 
 
 def check_template(
@@ -29,9 +31,28 @@ def check_template(
         kept = [volume for volume in each(spec, "volumes") if volume.get("name") not in replaced_volumes]
         spec = {**spec, "volumes": kept}
     check_labels(problems, (template.get("metadata") or {}).get("labels"), f"{path}.labels")
+    check_deletion_cost(problems, template.get("metadata"), f"{path}.annotations")
     check_pod_spec(problems, spec, f"{path}.spec")
     if each(spec, "ephemeralContainers"):
         problems.forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template")
+
+
+def labels_match(problems: Problems, spec: Object, selector: Object | None) -> None:
+    """A selector must select the pods of the template beside it."""
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    if not matches(selector, labels):
+        shown = labels and dict(sorted(labels.items()))
+        problems.invalid("spec.template.metadata.labels", shown or None, _MISMATCH)
+
+
+def shown_selector(selector: Object) -> Object:
+    """A selector as upstream shows it: fields in their order, labels by key, nothing that is empty."""
+    labels = dict(sorted((selector.get("matchLabels") or {}).items()))
+    items = [
+        {key: item[key] for key in ("key", "operator", "values") if item.get(key)}
+        for item in each(selector, "matchExpressions")
+    ]
+    return {key: value for key, value in (("matchLabels", labels), ("matchExpressions", items)) if value}
 
 
 def matches(selector: Object | None, labels: Mapping[str, str] | None) -> bool:

@@ -14,7 +14,13 @@ from kwhatif.admission.validate_affinity import check_label_selector
 from kwhatif.admission.validate_job import check_cron_job, check_job
 from kwhatif.admission.validate_pod import check_metadata, check_pod
 from kwhatif.admission.validate_strategy import check_daemon_set, check_deployment, check_stateful_set
-from kwhatif.admission.validate_template import check_template, matches, not_negative, only_always
+from kwhatif.admission.validate_template import (
+    check_template,
+    labels_match,
+    not_negative,
+    only_always,
+    shown_selector,
+)
 from kwhatif.admission.validate_volumes import check_claim_spec
 
 __all__ = ["check_object"]
@@ -52,7 +58,7 @@ def _replication_controller(problems: Problems, obj: Object) -> None:
     if not selector:
         problems.required("spec.selector")
     not_negative(problems, spec, "replicas")
-    _labels_match(problems, spec, {"matchLabels": selector})
+    labels_match(problems, spec, {"matchLabels": selector})
     check_template(problems, spec, "spec.template")
     only_always(problems, spec, "ReplicationController")
 
@@ -78,9 +84,9 @@ def _daemon_set(problems: Problems, obj: Object) -> None:
     selector = spec.get("selector")
     check_metadata(problems, obj)
     check_label_selector(problems, selector, "spec.selector")
-    _labels_match(problems, spec, selector)
+    labels_match(problems, spec, selector)
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        problems.invalid("spec.selector", selector, "empty selector is invalid for daemonset")
+        problems.invalid("spec.selector", shown_selector(selector), "empty selector is invalid for daemonset")
     check_template(problems, spec, "spec.template")
     only_always(problems, spec, "DaemonSet")
     not_negative(problems, spec, "minReadySeconds")
@@ -100,26 +106,21 @@ def _selected_template(problems: Problems, spec: Object, empty_for: str, owner: 
         problems.required("spec.selector")
     else:
         check_label_selector(problems, selector, "spec.selector")
-        broken = len(problems.causes) > before
-        empty = not selector.get("matchLabels") and not selector.get("matchExpressions")
-        if empty:
-            problems.invalid("spec.selector", selector, f"empty selector is invalid for {empty_for}")
-        if broken:
-            problems.invalid("spec.selector", selector, "invalid label selector" if owner == "ReplicaSet" else "")
-            return
-    _labels_match(problems, spec, selector)
-    claims = {(claim.get("metadata") or {}).get("name") for claim in each(spec, "volumeClaimTemplates")}
-    check_template(problems, spec, "spec.template", replaced_volumes=claims)
-    if owner == "StatefulSet":
-        labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
-        check_labels(problems, labels, "spec.template.labels")
-    only_always(problems, spec, owner)
-
-
-def _labels_match(problems: Problems, spec: Object, selector: Object | None) -> None:
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
-    if not matches(selector, labels):
-        problems.invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+    broken = selector is not None and len(problems.causes) > before
+    if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        problems.invalid("spec.selector", {}, f"empty selector is invalid for {empty_for}")
+    if broken:
+        why = "invalid label selector" if owner == "ReplicaSet" else ""
+        problems.invalid("spec.selector", shown_selector(selector or {}), why)
+    if not broken:
+        labels_match(problems, spec, selector)
+        claims = {(claim.get("metadata") or {}).get("name") for claim in each(spec, "volumeClaimTemplates")}
+        check_template(problems, spec, "spec.template", replaced_volumes=claims)
+        if owner == "StatefulSet":
+            labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+            check_labels(problems, labels, "spec.template.labels")
+    if not broken or owner == "StatefulSet":
+        only_always(problems, spec, owner)
 
 
 _CHECKERS = {

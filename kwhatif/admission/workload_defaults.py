@@ -19,10 +19,9 @@ _ROLLING = "RollingUpdate"
 
 def fill_defaults(request: Request) -> None:
     """Complete an object of any kind; of a kind unknown here it stays as it is."""
-    spec = within(request.object, "spec") if request.kind in _FILLERS else {}
     filler = _FILLERS.get(request.kind)
     if filler is not None:
-        filler(request, spec)
+        filler(request, within(request.object, "spec"))
 
 
 def _deployment(request: Request, spec: Object) -> None:
@@ -107,6 +106,11 @@ def _claim(request: Request, spec: Object) -> None:
     _quietly(spec, "volumeMode", "Filesystem")
 
 
+def _namespace(request: Request, spec: Object) -> None:
+    metadata = within(request.object, "metadata")
+    within(metadata, "labels")["kubernetes.io/metadata.name"] = metadata.get("name") or ""
+
+
 def _template(spec: Object) -> None:
     template = within(spec, "template")
     within(template, "metadata")
@@ -138,4 +142,5 @@ _FILLERS = {
     "Job": _job,
     "CronJob": _cron_job,
     "PersistentVolumeClaim": _claim,
+    "Namespace": _namespace,
 }

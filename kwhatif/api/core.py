@@ -78,6 +78,11 @@ class NodeStatus(Base):
     images: list[ContainerImage] | None = None
     declared_features: list[str] | None = None
 
+    @property
+    def for_pods(self) -> ResourceList:
+        """``allocatable``; where nobody says, the API server makes it the whole capacity."""
+        return (self.capacity or {}) if self.allocatable is None else self.allocatable
+
 
 class Node(Resource):
     spec: NodeSpec = msgspec.field(default_factory=NodeSpec)

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.inputs import add_objects, check_stdin, note_unused_plugins, read_setup, read_snapshot
-from kwhatif.cli.options import Plugins, Policy, SkipUnknown, Snapshots, Strict
+from kwhatif.cli.options import (
+    AdmissionPlugins,
+    IgnoreUnknown,
+    Plugins,
+    Policy,
+    SkipUnknown,
+    Snapshots,
+    Strict,
+    Templates,
+)
 from kwhatif.cli.output import Notes, finish, rendered
 from kwhatif.errors import UsageError
 
@@ -71,6 +80,9 @@ def explain(
     all_nodes: Annotated[
         bool, typer.Option("--all-nodes", help="Score all feasible nodes, whatever percentageOfNodesToScore says.")
     ] = False,
+    templates: Templates = None,
+    admission_plugins: AdmissionPlugins = None,
+    ignore_unknown: IgnoreUnknown = False,
     strict: Strict = False,
     plugin: Plugins = None,
     skip_unknown_plugins: SkipUnknown = False,
@@ -81,6 +93,8 @@ def explain(
 
     Exit codes: 0 all pods find a node, 1 a pod does not, 2 usage or input error.
     """
+    from msgspec.structs import replace
+
     from kwhatif.cli.targets import targets
     from kwhatif.whatif.explain import explain as ask
     from kwhatif.whatif.fidelity import insist
@@ -93,11 +107,12 @@ def explain(
     notes = Notes()
     setup = read_setup(policy, plugin or (), notes, skip_unknown=skip_unknown_plugins, all_nodes=all_nodes)
     cluster = read_snapshot(snapshot, notes)
-    asked, others = targets(words, given, cluster, namespace)
+    asked, expanded = targets(words, given, cluster, namespace, templates or (), admission_plugins or ())
     covered = cluster.objects.covered()
-    workloads = add_objects(cluster, others, notes)
+    unknown = add_objects(cluster, expanded, notes, ignore_unknown=ignore_unknown)
     session = Session(cluster, setup, detailed=True, covered=covered)
-    result = ask(session, asked, node=node or "", versus=versus or "", fixes=not no_fixes, others=workloads)
+    result = ask(session, asked, node=node or "", versus=versus or "", fixes=not no_fixes, others=unknown)
+    result = replace(result, refusals=tuple(expanded.refusals), failed=tuple(expanded.failed))
     note_unused_plugins(session, plugin or (), notes)
     if strict:
         insist(result.fidelity)

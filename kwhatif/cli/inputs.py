@@ -15,33 +15,31 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.setup import Setup
     from kwhatif.snapshot.load import Manifest
     from kwhatif.snapshot.model import Snapshot
+    from kwhatif.whatif.expand import Expanded
     from kwhatif.whatif.session import Session
 
 __all__ = [
     "add_objects",
     "age",
     "check_stdin",
+    "counts",
+    "expanded_from",
     "no_pods",
     "note_unused_plugins",
     "read_setup",
     "read_snapshot",
 ]
 
-# They make pods, or may; of these some are read by the scheduler, too.
-_WORKLOADS = frozenset(
-    {
-        *("CronJob", "DaemonSet", "Deployment", "Job", "PodTemplate"),
-        *("ReplicaSet", "ReplicationController", "StatefulSet"),
-    }
-)
+# Kinds that make no pods, and of which nothing here is read.
 _MAKE_NO_PODS = frozenset(
     {
         *("ConfigMap", "Endpoints", "EndpointSlice", "Event", "HorizontalPodAutoscaler", "Ingress", "IngressClass"),
-        *("Lease", "LimitRange", "NetworkPolicy", "ResourceQuota", "Role", "RoleBinding", "Secret", "ServiceAccount"),
-        *("ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "RuntimeClass", "PodMonitor"),
+        *("Lease", "NetworkPolicy", "Role", "RoleBinding", "Secret", "ServiceAccount", "PodTemplate"),
+        *("ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "PodMonitor"),
         *("APIService", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "ServiceMonitor"),
     }
 )
+_MOST_NAMED = 10
 
 
 def check_stdin(*paths: str | None) -> None:
@@ -113,29 +111,45 @@ def note_unused_plugins(session: Session, plugins: Collection[str], notes: Notes
         notes.warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
 
 
-def add_objects(snapshot: Snapshot, others: Sequence[Manifest], notes: Notes) -> list[str]:
-    """Put what the scheduler reads of a manifest, besides pods, into the snapshot, in place of what it replaces.
+def expanded_from(
+    paths: Sequence[str],
+    namespace: str,
+    snapshot: Snapshot,
+    templates: Sequence[str],
+    admission_plugins: Sequence[str] = (),
+) -> Expanded:
+    """What becomes of the manifests. Raises InputError if there is nothing in them that could have pods."""
+    from kwhatif.admission.pipeline import DEFAULT_PLUGINS
+    from kwhatif.snapshot.load import load_manifests
+    from kwhatif.whatif.expand import Expanded, expand
+    from kwhatif.workloads.controllers import TemplatePath, makes_pods
 
-    Returns the names of the workloads among them, whose pods nobody makes.
+    if not paths:
+        return Expanded()
+    manifests = load_manifests(paths, namespace)
+    where = [TemplatePath.parse(text) for text in templates]
+    expanded = expand(manifests, snapshot, plugins=(*DEFAULT_PLUGINS, *admission_plugins), templates=where)
+    if expanded.empty and not any(makes_pods(manifest.raw, where) for manifest in manifests):
+        raise no_pods(paths, manifests)
+    return expanded
+
+
+def add_objects(snapshot: Snapshot, expanded: Expanded, notes: Notes, *, ignore_unknown: bool = False) -> list[str]:
+    """Put what the scheduler reads of the input, besides pods, into the snapshot, in place of what it replaces.
+
+    Returns the kinds that nobody here knows, and of which pods may have been expected.
     """
-    added: list[str] = []
-    ignored: Counter[str] = Counter()
-    workloads: list[str] = []
-    for manifest in others:
-        obj = manifest.obj
-        kind = obj.kind or ""
-        if manifest.raw is None:
-            verb = "replaced" if _put(snapshot, obj) else "added"
-            added.append(f"{_name_of(obj)} {verb}")
-        elif kind in _MAKE_NO_PODS:
-            ignored[kind] += 1
-        if kind in _WORKLOADS or (manifest.raw is not None and kind not in _MAKE_NO_PODS):
-            workloads.append(_name_of(obj))
+    added = [f"{_name_of(obj)} {'replaced' if _put(snapshot, obj) else 'added'}" for obj in expanded.objects]
     if added:
-        notes.note(f"for this run, in the snapshot: {', '.join(added)}")
-    if ignored:
-        notes.note(f"not read by the scheduler: {_counts(ignored)}")
-    return workloads
+        more = f" and {len(added) - _MOST_NAMED} more" if len(added) > _MOST_NAMED else ""
+        notes.note(f"for this run, in the snapshot: {', '.join(added[:_MOST_NAMED])}{more}")
+    unread = Counter({kind: n for kind, n in expanded.unknown.items() if kind in _MAKE_NO_PODS})
+    unknown = expanded.unknown - unread
+    if unread:
+        notes.note(f"not read by the scheduler: {counts(unread)}")
+    if ignore_unknown:
+        return []
+    return [f"{number} {kind}" for kind, number in sorted(unknown.items())]
 
 
 def _put(snapshot: Snapshot, obj: Resource) -> bool:
@@ -155,7 +169,7 @@ def _name_of(obj: Resource) -> str:
     return f"{obj.kind} {obj.namespace}/{name}" if obj.namespace else f"{obj.kind} {name}"
 
 
-def _counts(kinds: Counter[str]) -> str:
+def counts(kinds: Counter[str]) -> str:
     """``2 Deployment, 1 Service``."""
     return ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
 
@@ -164,5 +178,5 @@ def no_pods(files: Sequence[str], manifests: Sequence[Manifest]) -> InputError:
     """The error for manifests without a pod: which files, and what they hold."""
     from kwhatif.snapshot.files import called
 
-    held = _counts(Counter(manifest.obj.kind or "" for manifest in manifests))
+    held = counts(Counter(manifest.obj.kind or "" for manifest in manifests))
     return InputError(f"no pods in here, only {held}", source=", ".join(map(called, files)))

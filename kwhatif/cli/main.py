@@ -21,6 +21,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS: dict[str, tuple[str, str]] = {
     "place": ("place", "Where would these pods go?"),
     "explain": ("explain", "Why does a pod go where it goes, or nowhere?"),
+    "expand": ("expand", "What pods do manifests become?"),
     "policy": ("policy", "Look at a KubeSchedulerConfiguration."),
     "conformance": ("conformance", "Replay recorded decisions of a real kube-scheduler and compare."),
 }

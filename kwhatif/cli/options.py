@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Namespace", "Plugins", "Policy", "Seed", "SkipUnknown", "Snapshots", "Strict"]
+__all__ = [
+    "AdmissionPlugins",
+    "IgnoreUnknown",
+    "Namespace",
+    "Plugins",
+    "Policy",
+    "Seed",
+    "SkipUnknown",
+    "Snapshots",
+    "Strict",
+    "Templates",
+]
 
 Snapshots = Annotated[
     list[str],
@@ -52,4 +63,25 @@ Seed = Annotated[
         help="Break ties at random from this seed, as kube-scheduler does. Default: the first node by name.",
         show_default=False,
     ),
+]
+Templates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pod-template-path",
+        metavar="GROUP/KIND=PATH",
+        help="Where custom resources have their pod template, such as example.com/Job=$.spec.template (repeatable).",
+        show_default=False,
+    ),
+]
+AdmissionPlugins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--admission-plugins",
+        metavar="NAME",
+        help="Turn on an admission plugin besides those that are on by default (repeatable).",
+        show_default=False,
+    ),
+]
+IgnoreUnknown = Annotated[
+    bool, typer.Option("--ignore-unknown", help="Say nothing of kinds that nobody here knows.")
 ]

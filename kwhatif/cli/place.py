@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.inputs import add_objects, check_stdin, no_pods, note_unused_plugins, read_setup, read_snapshot
-from kwhatif.cli.options import Namespace, Plugins, Policy, Seed, SkipUnknown, Snapshots, Strict
+from kwhatif.cli.inputs import add_objects, check_stdin, expanded_from, note_unused_plugins, read_setup, read_snapshot
+from kwhatif.cli.options import (
+    AdmissionPlugins,
+    IgnoreUnknown,
+    Namespace,
+    Plugins,
+    Policy,
+    Seed,
+    SkipUnknown,
+    Snapshots,
+    Strict,
+    Templates,
+)
 from kwhatif.cli.output import Notes, finish, rendered
 from kwhatif.errors import UsageError
 
@@ -59,6 +70,9 @@ def place(
     no_recreate: Annotated[
         bool, typer.Option("--no-recreate", help="With --timeline: victims' controllers make no new pods.")
     ] = False,
+    templates: Templates = None,
+    admission_plugins: AdmissionPlugins = None,
+    ignore_unknown: IgnoreUnknown = False,
     strict: Strict = False,
     seed: Seed = None,
     plugin: Plugins = None,
@@ -68,10 +82,11 @@ def place(
 
     Exit codes: 0 all pods are placed, 1 a pod is not, 2 usage or input error.
     """
-    from kwhatif.snapshot.load import load_manifests
+    from msgspec.structs import replace
+
     from kwhatif.whatif.fidelity import insist
     from kwhatif.whatif.place import place as ask
-    from kwhatif.whatif.session import Session, asked_pods, pending_pods
+    from kwhatif.whatif.session import Session, pending_pods
     from kwhatif.whatif.timeline import simulate
 
     paths = [*(files or ()), *(filename or ())]
@@ -82,22 +97,24 @@ def place(
     check_stdin(*paths, *snapshot, policy)
     notes = Notes()
     setup = read_setup(policy, plugin or (), notes, skip_unknown=skip_unknown_plugins, all_nodes=all_nodes)
-    manifests = load_manifests(paths, namespace) if paths else []
     cluster = read_snapshot(snapshot, notes)
-    asked, others = asked_pods(manifests, cluster)
-    if not asked and not with_pending:
-        raise no_pods(paths, manifests)
+    expanded = expanded_from(paths, namespace, cluster, templates or (), admission_plugins or ())
+    asked = expanded.pods
+    if timeline and expanded.rollouts:
+        name = expanded.rollouts[0].name
+        raise UsageError(f"{name} is in the cluster already: updates are planned step by step, not with --timeline")
     covered = cluster.objects.covered()
-    workloads = add_objects(cluster, others, notes)
+    unknown = add_objects(cluster, expanded, notes, ignore_unknown=ignore_unknown)
     if with_pending:
         given = {item.pod.key for item in asked}
         asked += [item for item in pending_pods(cluster) if item.pod.key not in given]
     detailed = output in (Output.wide, Output.json, Output.yaml)
     session = Session(cluster, setup, seed=seed, detailed=detailed, covered=covered)
     if timeline:
-        result = simulate(session, asked, recreate=not no_recreate, others=workloads)
+        result = simulate(session, asked, recreate=not no_recreate, others=unknown)
     else:
-        result = ask(session, asked, others=workloads)
+        result = ask(session, asked, rollouts=expanded.rollouts, others=unknown)
+    result = replace(result, refusals=tuple(expanded.refusals), failed=tuple(expanded.failed))
     note_unused_plugins(session, plugin or (), notes)
     if strict:
         insist(result.fidelity)

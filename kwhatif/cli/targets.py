@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from kwhatif.api.core import Pod
-from kwhatif.cli.inputs import no_pods
+from kwhatif.cli.inputs import expanded_from
 from kwhatif.errors import InputError, UsageError
 from kwhatif.snapshot.files import called
-from kwhatif.snapshot.load import Manifest, load_manifests
 from kwhatif.snapshot.model import Snapshot
-from kwhatif.whatif.session import Asked, asked_pods
+from kwhatif.whatif.expand import Expanded
+from kwhatif.whatif.session import Asked
 
 __all__ = ["targets"]
 
@@ -21,18 +21,26 @@ _PREFIXES = ("pod/", "pods/", "po/")
 
 
 def targets(
-    words: Sequence[str], offered: Sequence[str], snapshot: Snapshot, namespace: str | None
-) -> tuple[list[Asked], list[Manifest]]:
-    """The pods that are meant, each once, and the other objects of all the manifests.
+    words: Sequence[str],
+    offered: Sequence[str],
+    snapshot: Snapshot,
+    namespace: str | None,
+    templates: Sequence[str] = (),
+    admission_plugins: Sequence[str] = (),
+) -> tuple[list[Asked], Expanded]:
+    """The pods that are meant, each once, and all that came of the manifests.
 
-    A word that is the path of a file means its pods, any other word one pod by its name: of the files
-    ``offered``, else of the snapshot. Without words all pods of the files offered are meant.
+    A word that is the path of a file means its pods, one for each workload: the others are like it. Any other word
+    means one pod by its name: of the files ``offered``, else of the snapshot. Without words those files are meant.
     """
     files = [word for word in words if word == "-" or os.path.exists(word)]
-    asked, others = _read(files, namespace, snapshot)
-    choice, more = _read(offered, namespace, snapshot)
-    if not words:
-        asked = choice
+    expanded, more = (
+        expanded_from(paths, namespace or "default", snapshot, templates, admission_plugins)
+        for paths in (files, offered)
+    )
+    asked, choice = list(expanded.asked()), list(more.asked())
+    expanded.add(more)
+    asked = _one_of_each(asked if words else choice)
     names = [word for word in words if word not in files]
     if names:
         there = [Asked(pod, snapshot.source) for pod in snapshot.objects.of(Pod)]
@@ -41,17 +49,18 @@ def targets(
     once: dict[str, Asked] = {}
     for item in asked:
         once.setdefault(item.pod.key, item)
-    return list(once.values()), [*others, *more]
+    return list(once.values()), expanded
 
 
-def _read(files: Sequence[str], namespace: str | None, snapshot: Snapshot) -> tuple[list[Asked], list[Manifest]]:
-    if not files:
-        return [], []
-    manifests = load_manifests(files, namespace or "default")
-    asked, others = asked_pods(manifests, snapshot)
-    if not asked:
-        raise no_pods(files, manifests)
-    return asked, others
+def _one_of_each(asked: Sequence[Asked]) -> list[Asked]:
+    """All pods that stand for themselves, and the first of each workload."""
+    seen: set[str] = set()
+    first = []
+    for item in asked:
+        if not item.owner or item.owner not in seen:
+            first.append(item)
+        seen.add(item.owner)
+    return first
 
 
 def _parts(word: str) -> tuple[str, str]:

@@ -90,7 +90,7 @@ class NodeColumns:
 
     @staticmethod
     def _allocatable(node: Node) -> tuple[dict[str, int], int]:
-        quantities = node.status.allocatable or {}
+        quantities = node.status.for_pods
         pods = quantities.get("pods")
         return amounts(quantities), pods.value() if pods is not None else 0
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, counted, of, some
+from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.place_text import victim_table
 from kwhatif.results import Blocker, Comparison, Eviction, ExplainResult, NodeReport, Placement, PodReport
@@ -29,7 +30,7 @@ def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[B
     blocks: list[Block] = []
     for report in result.pods:
         blocks += _pod(report, result.nodes, everything)
-    return [*blocks, *fidelity_blocks(result.fidelity)]
+    return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
 
 
 def _pod(report: PodReport, nodes: int, everything: bool) -> Iterator[Block]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, counted, joined, of
+from kwhatif.report.expand_text import refusal_blocks, rollout_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.timeline_text import timeline_blocks
 from kwhatif.results import Placement, PlaceResult, Victim
@@ -27,21 +28,28 @@ def place_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
     victims = [(placement, victim) for placement in result.placements for victim in placement.victims]
     if victims:
         blocks += [Heading("VICTIMS"), victim_table(victims, wide=wide)]
+    blocks += [*rollout_blocks(result.rollouts, steps=wide), *refusal_blocks(result.refusals, result.failed)]
     blocks.append(Lines((summary(result),)))
     return [*blocks, *fidelity_blocks(result.fidelity)]
 
 
 def summary(result: PlaceResult) -> str:
     """``3 of 4 pods placed, 1 gated, 2 victims``."""
-    if not result.placements:
-        return "No pods to place."
     outcomes = Counter(placement.outcome for placement in result.placements)
-    parts = [f"{of(outcomes['placed'], len(result.placements), 'pod')} placed"]
+    parts = [f"{of(outcomes['placed'], len(result.placements), 'pod')} placed"] if result.placements else []
     parts += [f"{outcomes[name]} {name}" for name in ("gated", "waiting", "skipped", "preempted") if outcomes[name]]
     victims = sum(len(placement.victims) for placement in result.placements)
     if victims:
         parts.append(counted(victims, "victim"))
-    return ", ".join(parts)
+    if result.refusals:
+        parts.append(f"{counted(len(result.refusals), 'object')} refused")
+    missing = sum(failed.pods for failed in result.failed)
+    if missing:
+        parts.append(f"{counted(missing, 'pod')} not created")
+    stuck = sum(1 for rollout in result.rollouts if rollout.unfinished)
+    if stuck:
+        parts.append(f"{counted(stuck, 'rollout')} stuck")
+    return ", ".join(parts) or "No pods to place."
 
 
 def _row(placement: Placement, nodes: int, wide: bool) -> tuple[str, ...]:

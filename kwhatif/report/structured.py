@@ -6,10 +6,12 @@ Both are pure ASCII, so that nothing in a name reaches a terminal other than esc
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
-__all__ = ["as_json", "as_yaml"]
+__all__ = ["as_documents", "as_json", "as_yaml"]
 
 
 def as_json(result: msgspec.Struct) -> str:
@@ -19,15 +21,16 @@ def as_json(result: msgspec.Struct) -> str:
 
 def as_yaml(result: msgspec.Struct) -> str:
     """The result as one YAML document."""
+    return _dumped(msgspec.to_builtins(result))
+
+
+def as_documents(objects: Iterable[dict[str, Any]]) -> str:
+    """Kubernetes objects as a stream of YAML documents, for kubectl."""
+    return "".join(f"---\n{_dumped(obj)}" for obj in objects)
+
+
+def _dumped(value: Any) -> str:
     import yaml
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return str(
-        yaml.dump(
-            msgspec.to_builtins(result),
-            Dumper=dumper,
-            sort_keys=False,
-            default_flow_style=False,
-            width=2**30,
-        )
-    )
+    return str(yaml.dump(value, Dumper=dumper, sort_keys=False, default_flow_style=False, width=2**30))

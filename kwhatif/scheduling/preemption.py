@@ -132,9 +132,10 @@ class Preemption:
             return []
         search = _Search(pod, diagnosis, self._table(diagnosis))
         candidates = search.run(None)
-        names = diagnosis.cluster.columns.name_rank
+        names = diagnosis.cluster.columns.name_rank[candidates.rows]
         keys = [-measure(candidates) for _, measure in reversed(CRITERIA)]
-        order: IntpArray = np.lexsort([names[candidates.rows], *keys])
+        # As in ``choose``, the later of two whose victims have not started is the better.
+        order: IntpArray = np.lexsort([np.where(candidates.start == NEVER_STARTED, -names, names), *keys])
         ranked = []
         for place in order:
             row = int(candidates.rows[place])

@@ -64,7 +64,8 @@ class SchedulingQueue:
     now: float = 0.0
     _active: list[tuple[Any, int, QueuedPod]] = field(default_factory=list)
     _backoff: dict[str, QueuedPod] = field(default_factory=dict)
-    _waiting: dict[frozenset[str], dict[str, QueuedPod]] = field(default_factory=dict)
+    _soonest: list[tuple[float, Any, int, QueuedPod]] = field(default_factory=list)
+    _waiting: dict[tuple[str, frozenset[str]], dict[str, QueuedPod]] = field(default_factory=dict)
     _count: int = 0
 
     # --- coming in
@@ -100,11 +101,9 @@ class SchedulingQueue:
         """The next pod to try."""
         if self._active:
             return self._taken(heapq.heappop(self._active)[2])
-        if self.pop_from_backoff:
-            # Pods that failed with an error have to sit their time out.
-            candidates = [pod for pod in self._backoff.values() if pod.rejectors]
-            if candidates:
-                pod = min(candidates, key=self._backoff_key)
+        while self._soonest:
+            _, _, order, pod = heapq.heappop(self._soonest)
+            if pod.place == "backoff" and pod.order == order:
                 del self._backoff[pod.info.uid]
                 return self._taken(pod)
         return None
@@ -135,7 +134,7 @@ class SchedulingQueue:
         """Backoffs end with a whole second, so that pods of one second are ordered by priority."""
         return float(floor(moment)) if self.pop_from_backoff else moment
 
-    def _backoff_key(self, pod: QueuedPod) -> Any:
+    def _backoff_key(self, pod: QueuedPod) -> tuple[float, Any]:
         return self.backoff_end(pod), self.sort_key(pod)
 
     def flush_backoff(self) -> list[QueuedPod]:
@@ -160,9 +159,8 @@ class SchedulingQueue:
     def happened(self, happening: Happening, among: Callable[[QueuedPod], bool] | None = None) -> list[QueuedPod]:
         """Bring back the waiting pods that this may help; returns those that are not held back by a gate."""
         back = []
-        for rejectors, group in list(self._waiting.items()):
-            profiles = {pod.profile for pod in group.values()}
-            if not any(happening.event in self.hints(profile, name) for profile in profiles for name in rejectors):
+        for (profile, rejectors), group in list(self._waiting.items()):
+            if not any(happening.event in self.hints(profile, name) for name in rejectors):
                 continue
             for pod in list(group.values()):
                 if (among is None or among(pod)) and self._concerns(pod, happening) and self._helps(pod, happening):
@@ -205,6 +203,9 @@ class SchedulingQueue:
         elif not self.pop_from_backoff or not self._gated(pod):
             pod.place = "backoff"
             self._backoff[pod.info.uid] = pod
+            if self.pop_from_backoff and pod.rejectors:
+                # Pods that failed with an error have to sit their time out.
+                heapq.heappush(self._soonest, (*self._backoff_key(pod), pod.order, pod))
 
     def _activate(self, pod: QueuedPod, *, ask: bool = True) -> None:
         if not ask or not self._gated(pod):
@@ -222,11 +223,12 @@ class SchedulingQueue:
 
     def _wait(self, pod: QueuedPod) -> None:
         pod.place = "waiting"
-        self._waiting.setdefault(pod.rejectors, {})[pod.info.uid] = pod
+        self._waiting.setdefault((pod.profile, pod.rejectors), {})[pod.info.uid] = pod
 
     def _leave(self, pod: QueuedPod) -> None:
         """Take a waiting pod out of its group."""
-        group = self._waiting[pod.rejectors]
+        key = (pod.profile, pod.rejectors)
+        group = self._waiting[key]
         del group[pod.info.uid]
         if not group:
-            del self._waiting[pod.rejectors]
+            del self._waiting[key]

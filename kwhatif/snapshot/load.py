@@ -44,13 +44,13 @@ _OTHER_NAMESPACED = frozenset(
 class Manifest:
     """One object of a manifest and where it came from.
 
-    Of a kind that is not known here ``obj`` has but apiVersion, kind and metadata, and ``raw`` is the whole
-    object as plain Python values, as it stands in the file. Otherwise ``raw`` is None.
+    Of a kind that scheduling does not read ``obj`` has but apiVersion, kind and metadata. ``raw`` is the whole
+    object as plain Python values, as it stands in the file.
     """
 
     obj: Resource
     origin: Origin
-    raw: dict[str, Any] | None = None
+    raw: dict[str, Any]
 
 
 def load_snapshot(paths: Sequence[str], namespace: str = "default") -> Snapshot:
@@ -114,7 +114,8 @@ def _manifest(item: Item, namespace: str, struct: type[Resource] | None) -> Mani
     obj = resource_of(item, struct or Resource, generated_names=True)
     if item.kind in NAMESPACED or item.kind in _OTHER_NAMESPACED:
         put_in_namespace(obj, namespace)
-    return Manifest(obj, item.origin, None if struct else decode(item.value, dict[str, Any]))
+    whole = {"apiVersion": item.api_version, "kind": item.kind, **decode(item.value, dict[str, Any])}
+    return Manifest(obj, item.origin, whole)
 
 
 def _identity(obj: Resource, item: Item) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ def roomier(pod: PodInfo, cluster: Cluster, rows: Sequence[int], *, most: int) -
 
 def _more(node: Node, name: str, lack: int) -> Node:
     """The node with that much more to give: the same to the scheduler as that much less in use."""
-    allocatable = dict(node.status.allocatable or {})
+    allocatable = dict(node.status.for_pods)
     more = Quantity.from_milli(lack) if name == "cpu" else Quantity.from_units(lack)
     allocatable[name] = allocatable[name] + more if name in allocatable else more
     return replace(node, status=replace(node.status, allocatable=allocatable))

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kwhatif.admission.world import name_of
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.results import Placement, PlaceResult, Victim
+from kwhatif.results import Placement, PlaceResult, RolloutPlan, Victim
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.budgets import Budgets
 from kwhatif.scheduling.explain import scores_at, victims_of
+from kwhatif.scheduling.preemption import ineligible
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.consequences import with_consequences
+from kwhatif.whatif.expand import Rollout, planned
 from kwhatif.whatif.fidelity import assess
 from kwhatif.whatif.session import MOST_ATTEMPTS, Asked, Session
+from kwhatif.workloads.rollout_state import Step
 
 __all__ = ["MOST_TIED", "not_ours", "place", "placement_of", "skipped"]
 
@@ -21,10 +25,12 @@ MOST_TIED = 10
 """So many names of tied nodes are kept."""
 
 
-def place(session: Session, asked: Sequence[Asked], *, others: Sequence[str] = ()) -> PlaceResult:
-    """Schedule the pods in the scheduler's order: by priority, then as given.
+def place(
+    session: Session, asked: Sequence[Asked], *, rollouts: Sequence[Rollout] = (), others: Sequence[str] = ()
+) -> PlaceResult:
+    """Schedule the pods in the scheduler's order: by priority, then as given; then roll out updates, one by one.
 
-    ``others`` names objects of the input that are no pods, for the fidelity report.
+    ``others`` names objects of the input that no pods were made of, for the fidelity report.
     """
     run = _Run(session)
     queue: list[tuple[Any, int, Asked, PodInfo, Scheduler]] = []
@@ -39,13 +45,38 @@ def place(session: Session, asked: Sequence[Asked], *, others: Sequence[str] = (
     for _, _, item, info, scheduler in sorted(queue, key=lambda entry: entry[:2]):
         run.schedule(item, info, scheduler)
     run.wait()
+    asked = list(asked)
+    plans = tuple(roll_out(rollout, run, asked) for rollout in rollouts)
     placements = with_consequences(session, run.placements, run.evicted)
     return PlaceResult(
         nodes=len(session.cluster),
         placements=placements,
         fidelity=assess(session, asked, placements, others),
         warnings=session.setup.configuration.warnings,
+        rollouts=plans,
     )
+
+
+def roll_out(rollout: Rollout, run: _Run, asked: list[Asked]) -> RolloutPlan:
+    """Go through an update: new pods are placed with the old ones still there, which leave before the next step.
+
+    The pods are added to those ``asked`` about.
+    """
+    ready: set[str] = set()
+    plan = rollout.begin(lambda pod: name_of(pod) in ready)
+    steps: list[Step] = []
+    for step in plan:
+        steps.append(step)
+        for pod in step.creates:
+            item = rollout.asked(pod)
+            asked.append(item)
+            placement = run.take(item)
+            if placement.good:
+                ready.add(name_of(pod))
+                pod["spec"]["nodeName"] = placement.node or item.pod.spec.node_name
+        for name in step.removes:
+            run.remove(f"{rollout.namespace}/{name}")
+    return planned(rollout, plan, steps)
 
 
 def not_ours(session: Session, asked: Asked, scheduler: Scheduler | None) -> str:
@@ -77,6 +108,24 @@ class _Run:
     def skip(self, asked: Asked, reason: str) -> None:
         self.placements.append(skipped(asked, reason))
 
+    def take(self, asked: Asked) -> Placement:
+        """What becomes of one more pod, by itself; permits are waited for."""
+        scheduler = self._session.scheduler(asked.pod.spec.scheduler_name)
+        reason = not_ours(self._session, asked, scheduler)
+        place = len(self.placements)
+        if reason or scheduler is None:
+            self.skip(asked, reason)
+        else:
+            self.schedule(asked, self._session.info(asked), scheduler)
+            self.wait()
+        return self.placements[place]
+
+    def remove(self, key: str) -> None:
+        """A pod that runs leaves its node."""
+        uid = self._session.uid_of(key)
+        if uid is not None and self._session.cluster.find(uid) is not None:
+            self._session.cluster.forget(uid)
+
     def schedule(self, asked: Asked, info: PodInfo, scheduler: Scheduler) -> None:
         victims: tuple[Victim, ...] = ()
         criterion = ""
@@ -88,6 +137,9 @@ class _Run:
             self.evicted += attempt.victims
             criterion = attempt.criterion
             scheduler.evict(attempt, terminating=True)
+        if info.nominated and not (attempt.placed or attempt.nominated or _keeps_its_node(attempt)):
+            self._session.cluster.denominate(info.uid)
+            info.nominated = ""
         if attempt.waiting:
             self._waiting[info.uid] = (len(self.placements), asked, attempt, victims)
         self.placements.append(placement_of(self._session, asked, attempt, victims, criterion))
@@ -110,6 +162,11 @@ class _Run:
                 index, asked, _, victims = self._waiting.pop(attempt.pod.uid)
                 criterion = self.placements[index].criterion
                 self.placements[index] = placement_of(self._session, asked, attempt, victims, criterion)
+
+
+def _keeps_its_node(attempt: Attempt) -> bool:
+    """Whether a pod that failed stays nominated: preemption did not look for another node."""
+    return attempt.diagnosis is not None and bool(ineligible(attempt.pod, attempt.diagnosis))
 
 
 def skipped(asked: Asked, reason: str) -> Placement:

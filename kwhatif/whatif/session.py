@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from kwhatif.admission.defaults import with_defaults
 from kwhatif.admission.ephemeral import ephemeral_claims
 from kwhatif.api.core import Pod
-from kwhatif.api.others import PriorityClass
 from kwhatif.api.selectors import SelectorError
 from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.cluster.shapes import PodInfo
@@ -20,10 +18,9 @@ from kwhatif.errors import InputError
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.model import Snapshot
 
-__all__ = ["MOST_ATTEMPTS", "Asked", "Session", "asked_pods", "pending_pods"]
+__all__ = ["MOST_ATTEMPTS", "Asked", "Session", "pending_pods"]
 
 MOST_ATTEMPTS = 3
 """A preemptor is tried again after its victims left, but not for ever."""
@@ -31,42 +28,13 @@ MOST_ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A pod asked about: where it stands, what was filled in, and a PriorityClass it names in vain."""
+    """A pod asked about: where it stands, what was filled in, a PriorityClass it names in vain, and who made it."""
 
     pod: Pod
     origin: str = ""
     defaults: tuple[str, ...] = ()
     unknown_class: str = ""
-
-
-def asked_pods(manifests: Sequence[Manifest], snapshot: Snapshot) -> tuple[list[Asked], list[Manifest]]:
-    """The pods of manifests, completed as the API server would, and the objects that are no pods."""
-    classes = [m.obj for m in manifests if isinstance(m.obj, PriorityClass)]
-    replaced = {known.name for known in classes}
-    classes += [known for known in snapshot.objects.of(PriorityClass) if known.name not in replaced]
-    taken = {pod.key for pod in snapshot.objects.of(Pod)}
-    taken |= {m.obj.key for m in manifests if isinstance(m.obj, Pod)}
-    asked, others = [], []
-    for manifest in manifests:
-        if isinstance(manifest.obj, Pod):
-            named, changes = _named(manifest.obj, taken)
-            done = with_defaults(named, classes)
-            asked.append(Asked(done.pod, str(manifest.origin), changes + done.changes, done.unknown_class))
-        else:
-            others.append(manifest)
-    return asked, others
-
-
-def _named(pod: Pod, taken: set[str]) -> tuple[Pod, tuple[str, ...]]:
-    """A pod that has but a ``generateName`` gets a name that nobody has; the API server's would be random."""
-    if pod.metadata.name:
-        return pod, ()
-    stem, number = pod.metadata.generate_name or "", 1
-    while f"{pod.namespace}/{stem}{number:05d}" in taken:
-        number += 1
-    name = f"{stem}{number:05d}"
-    taken.add(f"{pod.namespace}/{name}")
-    return replace(pod, metadata=replace(pod.metadata, name=name)), (f"name {name} from generateName",)
+    owner: str = ""
 
 
 def pending_pods(snapshot: Snapshot) -> list[Asked]:
@@ -147,12 +115,16 @@ class Session:
     def running(self, pod: Pod) -> tuple[PodInfo, int] | None:
         """The pod of the cluster that this one is, or whose name it has, and the row of its node."""
         found = self.cluster.find(pod.metadata.uid or pod.key)
-        if found is None and pod.metadata.uid is None:
-            if self._uids is None:
-                self._uids = {info.key: info.uid for info, _ in self.cluster.pods()}
-            uid = self._uids.get(pod.key)
+        if found is None:
+            uid = self.uid_of(pod.key)
             found = None if uid is None else self.cluster.find(uid)
         return found
+
+    def uid_of(self, key: str) -> str | None:
+        """The uid of a pod that ran when this was first asked, by ``namespace/name``."""
+        if self._uids is None:
+            self._uids = {info.key: info.uid for info, _ in self.cluster.pods()}
+        return self._uids.get(key)
 
     def before(self, asked: Asked) -> tuple[Session, Asked]:
         """The pod as it was before it got its node, and a session of the same cluster where it does not run yet."""

@@ -5,6 +5,8 @@ Upstream hashes a dump of Go structs; ours hashes the JSON, so it differs from a
 
 from __future__ import annotations
 
+import hashlib
+
 from kwhatif.admission.answer import Object
 from kwhatif.workloads.templates import canonical
 
@@ -17,9 +19,7 @@ _LONGEST_NAME = 253
 
 def template_hash(template: Object) -> str:
     """Five letters and digits that stand for a template; letters that spell no words."""
-    number = 2166136261
-    for byte in canonical(template).encode():
-        number = (number ^ byte) * 16777619 % 2**32
+    number = int.from_bytes(hashlib.blake2b(canonical(template).encode(), digest_size=8).digest())
     text = ""
     for _ in range(_LENGTH):
         number, digit = divmod(number, len(_LETTERS))

@@ -22,9 +22,9 @@ from kwhatif.workloads.objects import (
 from kwhatif.workloads.pod_status import is_over
 from kwhatif.workloads.pods import template_of
 from kwhatif.workloads.rollout_state import Member, member_of
-from kwhatif.workloads.templates import HASH_LABEL, covers, same_template
+from kwhatif.workloads.templates import HASH_LABEL, fits, same_template
 
-__all__ = ["ReplicaSets", "Sized", "found_replica_sets", "members_of"]
+__all__ = ["ReplicaSets", "Sized", "found_replica_sets", "members_of", "owned_through_replica_sets"]
 
 
 @dataclass(eq=False, slots=True)
@@ -66,6 +66,18 @@ def found_replica_sets(old: Object, new: Object, pods: Sequence[Object], replica
     return ReplicaSets(sets, sets[-1] if sets and unchanged else None)
 
 
+def owned_through_replica_sets(deployment: Object, pods: Sequence[Object]) -> dict[str, list[Object]]:
+    """A deployment's pods by the name of the replica set that is theirs, told from the names alone."""
+    by_name: dict[str, list[Object]] = {}
+    for pod in pods:
+        owner, hash_ = controller_of(pod), labels_of(pod).get(HASH_LABEL)
+        name = str(owner.get("name"))
+        ours = owner.get("kind") == "ReplicaSet" and hash_ and name == f"{name_of(deployment)}-{hash_}"
+        if ours and namespace_of(pod) == namespace_of(deployment):
+            by_name.setdefault(name, []).append(pod)
+    return by_name
+
+
 def members_of(found: ReplicaSets, pods: Sequence[Object]) -> list[Member]:
     """The pods of all these replica sets."""
     homes = {(namespace_of(one.owner), one.name) for one in found.sets}
@@ -101,13 +113,7 @@ def _told(deployment: Object, replica_sets: Sequence[Object]) -> list[Sized]:
 
 def _inferred(deployment: Object, pods: Sequence[Object]) -> list[Sized]:
     """One for each name that pods give as their owner; a single one has the size of the deployment."""
-    by_name: dict[str, list[Object]] = {}
-    for pod in pods:
-        owner, hash_ = controller_of(pod), labels_of(pod).get(HASH_LABEL)
-        name = str(owner.get("name"))
-        ours = owner.get("kind") == "ReplicaSet" and hash_ and name == f"{name_of(deployment)}-{hash_}"
-        if ours and namespace_of(pod) == namespace_of(deployment):
-            by_name.setdefault(name, []).append(pod)
+    by_name = owned_through_replica_sets(deployment, pods)
     size = integer(section(deployment, "spec").get("replicas"), 1)
     template = section(deployment, "spec", "template")
     sets = []
@@ -125,9 +131,8 @@ def _inferred(deployment: Object, pods: Sequence[Object]) -> list[Sized]:
 
 def _age(deployment: Object, name: str, pods: list[Object]) -> tuple[bool, bool, str, str]:
     """Older replica sets first; that of the deployment's template, as far as its pods tell, is the newest."""
-    template = section(deployment, "spec", "template")
-    fits = covers(section(pods[0], "spec"), section(template, "spec"))
-    return name == replica_set_name(deployment), fits, max(map(_created, pods)), name
+    alike = fits(pods[0], section(deployment, "spec", "template"))
+    return name == replica_set_name(deployment), alike, max(map(_created, pods)), name
 
 
 def _number(text: str | None) -> int | None:

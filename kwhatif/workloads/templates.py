@@ -12,7 +12,7 @@ from kwhatif.admission.answer import Object
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.workloads.objects import copied, section
 
-__all__ = ["HASH_LABEL", "canonical", "covers", "same_template"]
+__all__ = ["HASH_LABEL", "canonical", "fits", "same_template"]
 
 HASH_LABEL = "pod-template-hash"
 
@@ -21,6 +21,7 @@ _DEFAULTS: dict[str, Any] = {
     "defaultMode": 420,
     "dnsPolicy": "ClusterFirst",
     "failureThreshold": 3,
+    "initialDelaySeconds": 0,
     "periodSeconds": 10,
     "preemptionPolicy": "PreemptLowerPriority",
     "protocol": "TCP",
@@ -33,7 +34,10 @@ _DEFAULTS: dict[str, Any] = {
     "terminationMessagePolicy": "File",
     "timeoutSeconds": 1,
 }
+_DEFAULTS |= dict.fromkeys(("hostIPC", "hostNetwork", "hostPID", "readOnly", "stdin", "stdinOnce", "tty"), False)
 _AMOUNTS = ("limits", "requests", "overhead")
+_MAPS = ("annotations", "labels", "matchLabels", "nodeSelector")
+_EMPTY_ALL_THE_SAME = (*_AMOUNTS, *_MAPS, "metadata", "resources", "securityContext")
 
 
 def same_template(one: Object, other: Object) -> bool:
@@ -51,25 +55,38 @@ def canonical(template: Object) -> str:
     return json.dumps(_plain(plain), sort_keys=True, separators=(",", ":"))
 
 
-def covers(wide: object, narrow: object) -> bool:
+def fits(pod: Object, template: Object) -> bool:
+    """Whether a pod may have been made from a template: it has all that the template says, and maybe more."""
+    labels = section(template, "metadata", "labels")
+    return labels.items() <= section(pod, "metadata", "labels").items() and _covers(
+        _plain(section(pod, "spec")), _plain(section(template, "spec"))
+    )
+
+
+def _covers(wide: object, narrow: object) -> bool:
     """Whether all that ``narrow`` says is also in ``wide``; items of a list may be in any place."""
     if isinstance(narrow, dict):
-        return isinstance(wide, dict) and all(covers(wide.get(key), item) for key, item in narrow.items())
+        return isinstance(wide, dict) and all(_covers(wide.get(key), item) for key, item in narrow.items())
     if isinstance(narrow, list):
-        return isinstance(wide, list) and all(any(covers(have, item) for have in wide) for item in narrow)
-    return wide == narrow or narrow is None
+        return isinstance(wide, list) and all(any(_covers(have, item) for have in wide) for item in narrow)
+    return wide == narrow
 
 
 def _plain(value: Any) -> Any:
-    """Without what says nothing: empty values and the defaults of fields that have one everywhere."""
+    """Without what says nothing: empty values and the defaults of fields that have one everywhere.
+
+    An empty object is something (``emptyDir: {}``) but where it is the same as none.
+    """
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if not isinstance(value, dict):
         return value
     kept = {}
     for key, item in value.items():
-        plain = _amounts(item) if key in _AMOUNTS and isinstance(item, dict) else _plain(item)
-        if plain in (None, {}, [], "") or _DEFAULTS.get(key) == plain:
+        plain = _amounts(item) if key in _AMOUNTS and item else item if key in _MAPS else _plain(item)
+        if plain in (None, [], "") or (plain == {} and key in _EMPTY_ALL_THE_SAME):
+            continue
+        if key in _DEFAULTS and plain == _DEFAULTS[key]:
             continue
         if key == "imagePullPolicy" and plain == _pull_policy(str(value.get("image") or "")):
             continue

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.api.core import Node
+from kwhatif.api.decode import convert
 from kwhatif.api.selectors import Requirement, untolerated
 from kwhatif.cluster.columns import NodeColumns
 from kwhatif.cluster.shapes import ResourceAxis, ShapeTable
@@ -145,3 +146,17 @@ def test_taints_are_tolerated_in_columns_as_on_nodes(nodes: list[Node], kind: Js
         for n in columns.nodes
     ]
     assert [lists[code] for code in codes] == one_by_one
+
+
+@pytest.mark.parametrize(
+    ("status", "millicores"),
+    [
+        pytest.param({"capacity": {"cpu": "4"}, "allocatable": {"cpu": "3"}}, 3000, id="what pods may use"),
+        pytest.param({"capacity": {"cpu": "4"}}, 4000, id="all there is, where nothing else is said"),
+        pytest.param({"capacity": {"cpu": "4"}, "allocatable": {}}, 0, id="nothing, where that is said"),
+        pytest.param({}, 0, id="nothing at all"),
+    ],
+)
+def test_nodes_without_allocatable_amounts(status: Json, millicores: int) -> None:
+    bare = convert({"metadata": {"name": "a"}, "status": status}, Node)
+    assert columns_of(bare).allocatable[0, 0] == millicores

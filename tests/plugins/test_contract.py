@@ -300,7 +300,7 @@ def test_a_plugin_keeps_its_handle_and_adds_up_requests_a_fixed_number_of_times(
 
 # --- filters
 
-few = settings(max_examples=settings().max_examples * 2 // 5)
+few = settings(max_examples=settings().max_examples * 3 // 10)
 
 
 @having("filter")

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.defaults import with_defaults
 from kwhatif.api.core import Pod
 from kwhatif.framework.status import SKIP
 from tests.asking import EVICTION_MIGHT_HELP, HOPELESS, details, pre_filter, refusals, refused, scores
@@ -414,27 +413,3 @@ def test_scores_are_normalised_among_the_feasible_nodes_alone() -> None:
     cluster = cluster_of(NODES, pods_on({"a0": 3, "b": 1}, labels=WEB))
     waiting = pod(prefers_near=[(1, LIKE_WEB)])
     assert scores(plugin_of(NAME), waiting, cluster, among=["a0", "b"]) == {"a0": 100, "b": 0}
-
-
-@pytest.mark.parametrize(
-    ("selector", "keys", "expected"),
-    [
-        pytest.param(select(app="web"), {"matchLabelKeys": ["run", "absent"]}, {"b"}, id="those of the same run"),
-        pytest.param(select(app="web"), {"mismatchLabelKeys": ["run"]}, {"a0", "a1"}, id="those of another run"),
-        pytest.param(
-            select("run In 2", app="web"), {"matchLabelKeys": ["run"]}, {"b"}, id="what is there is not added again"
-        ),
-        pytest.param(None, {"matchLabelKeys": ["run"]}, set(), id="a term that is about nobody stays so"),
-    ],
-)
-def test_label_keys_are_part_of_the_selector_once_the_api_server_has_seen_the_pod(
-    selector: Json | None, keys: Json, expected: set[str]
-) -> None:
-    others = [
-        pod("one", on="a0", labels={"app": "web", "run": "1"}),
-        pod("two", on="b", labels={"app": "web", "run": "2"}),
-    ]
-    written = pod(labels={"run": "2"}, near=[{**like(selector), **keys}], prefers_far=[(1, {**like(selector), **keys})])
-    stored = with_defaults(written, [])
-    assert with_defaults(stored.pod, []).changes == ()
-    assert EVERYWHERE - refused(plugin_of(NAME), stored.pod, cluster_of(NODES, others)) == expected

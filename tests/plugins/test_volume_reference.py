@@ -103,5 +103,5 @@ def test_the_same_holds_while_volumes_are_reserved_and_given_back(store: Store, 
             placed.append((info, data.draw(st.sampled_from(sorted(new)))))
             plugin.pre_filter(info, cluster)
             plugin.reserve(*placed[-1])
-        if placed and data.draw(st.integers(0, 1)):
+        if data.draw(st.booleans()) and placed:
             plugin.unreserve(*placed.pop())

@@ -480,6 +480,16 @@ def test_all_candidates_can_be_ranked() -> None:
     assert ranked[0].node == attempt.nominated
 
 
+@pytest.mark.parametrize(("started", "first"), [(EARLY, "a"), (None, "x")])
+def test_the_first_of_the_ranked_candidates_is_the_one_chosen_even_in_a_tie(started: str | None, first: str) -> None:
+    cluster = cluster_of(small_nodes("x", "a", "m"), [runs(name, started=started) for name in "amx"])
+    info = cluster.shapes.info(pod("vip", **VIP))
+    attempt = scheduler_for(cluster).attempt(info)
+    assert attempt.diagnosis is not None
+    assert attempt.nominated == first
+    assert Preemption().ranked(info, attempt.diagnosis)[0].node == first
+
+
 # --- the cluster is left alone
 
 

@@ -89,6 +89,18 @@ def test_the_flush_after_five_minutes_does_not_wait_for_what_is_due_later() -> N
     """)
 
 
+def test_a_pod_that_has_waited_for_long_when_something_changes_is_tried_at_the_next_flush() -> None:
+    story = Story([node("n1", zone="a")], [pod("old", on="n1")], config=PEACEFUL).delete("old", at=610)
+    story.arrive(pod("web", near=[pods_like(select(app="db"))]))
+    assert story.tell() == told("""
+        0s web queued: created
+        0s web unschedulable: 0/1 nodes are available: 1 node(s) didn't match pod affinity rules.
+        610s old gone on n1
+        630s web active: it has waited for five minutes
+        630s web unschedulable: 0/1 nodes are available: 1 node(s) didn't match pod affinity rules.
+    """)
+
+
 def test_a_pod_that_leaves_wakes_only_pods_that_its_going_may_help() -> None:
     story = Story([node("n1")], [pod("a", on="n1", ports=[80]), pod("b", on="n1", ports=[81])], config=PEACEFUL)
     story.arrive(pod("web", ports=[80])).delete("b", at=5).delete("a", at=10)

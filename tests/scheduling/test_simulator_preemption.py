@@ -61,9 +61,10 @@ def test_a_victim_without_a_grace_period_is_gone_at_once() -> None:
     """)
 
 
-def test_a_place_kept_for_a_pod_may_be_taken_by_a_more_important_one() -> None:
+def test_a_place_kept_for_a_pod_may_be_taken_by_a_more_important_one_and_then_is_kept_no_more() -> None:
     story = Story([node("n1", cpu="2")], [pod("web", on="n1", cpu="2")])
-    story.arrive(pod("vip", cpu="2", priority=100)).arrive(pod("king", cpu="2", priority=1000), at=10)
+    story.arrive(pod("vip", cpu="2", priority=100)).arrive(pod("king", cpu="1", priority=1000), at=10)
+    story.arrive(pod("small", cpu="1"), at=40)
     # Its nomination is taken from it, which to all less important pods, itself among them, looks like a pod that left.
     assert story.tell() == told(f"""
         0s vip queued: created
@@ -80,6 +81,10 @@ def test_a_place_kept_for_a_pod_may_be_taken_by_a_more_important_one() -> None:
         30s vip unschedulable: {FULL} {NO_USE} {NO_VICTIMS}
         30s vip backoff: AssignedPodDelete default/vip
         30s vip unschedulable: {FULL} {NO_USE} {NO_VICTIMS}
+        40s small queued: created
+        40s small bound on n1: the only node
+        360s vip active: it has waited for five minutes
+        360s vip unschedulable: {FULL} {NO_USE} 1 Insufficient cpu.
     """)
 
 

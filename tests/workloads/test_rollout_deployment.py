@@ -118,7 +118,7 @@ def test_shrinking_takes_pods_without_a_node_before_those_that_run() -> None:
 
 def test_broken_old_pods_go_first_and_do_not_hold_the_rollout_up() -> None:
     old = deployment(replicas=3, surge=1, unavailable=1)
-    pods = web_pods(2) + [owned("ReplicaSet", "web-old", "web-old-3", at="c", ready=False)]
+    pods = [*web_pods(2), owned("ReplicaSet", "web-old", "web-old-3", at="c", ready=False)]
     pods[2]["metadata"]["labels"]["pod-template-hash"] = "old"
     slots = Slots(pods, d=1)
     rollout = plan(old, changed(old), pods, ready=slots.ready)

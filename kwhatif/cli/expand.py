@@ -1,0 +1,76 @@
+"""``kwhatif expand``: what would the API server and the controllers make of these manifests?"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.inputs import check_stdin, counts, expanded_from, read_snapshot
+from kwhatif.cli.options import AdmissionPlugins, IgnoreUnknown, Namespace, Templates
+from kwhatif.cli.output import Notes, finish, rendered
+
+if TYPE_CHECKING:
+    from kwhatif.results import ExpandResult
+
+__all__ = ["Output", "app", "expand"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+class Output(StrEnum):
+    table = "table"
+    json = "json"
+    yaml = "yaml"
+    markdown = "markdown"
+
+
+@app.command()
+def expand(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE", help="Manifests: files, directories, or '-' for stdin.", show_default=False),
+    ],
+    snapshot: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--snapshot",
+            metavar="FILE",
+            help="The cluster: what is in it already is updated, and its classes, limits and quotas count.",
+            show_default=False,
+        ),
+    ] = None,
+    namespace: Namespace = "default",
+    output: Annotated[
+        Output, typer.Option("-o", "--output", help="The format to print; yaml is the pods and claims alone.")
+    ] = Output.table,
+    templates: Templates = None,
+    admission_plugins: AdmissionPlugins = None,
+    ignore_unknown: IgnoreUnknown = False,
+) -> None:
+    """Show the pods that come of manifests, and all that was filled in, changed or refused on the way.
+
+    Exit codes: 0 everything is let in, 1 something is refused or gets stuck, 2 usage or input error.
+    """
+    from kwhatif.snapshot.model import Snapshot
+    from kwhatif.whatif.expand import summarized
+
+    check_stdin(*files, *(snapshot or ()))
+    notes = Notes()
+    cluster = read_snapshot(snapshot, notes) if snapshot else Snapshot()
+    expanded = expanded_from(files, namespace, cluster, templates or (), admission_plugins or ())
+    if expanded.unknown and not ignore_unknown:
+        notes.note(f"no pods are made of {counts(expanded.unknown)}")
+    result = summarized(expanded)
+    finish(_rendered(result, output), result.exit_code, notes)
+
+
+def _rendered(result: ExpandResult, output: Output) -> str:
+    if output is Output.yaml:
+        from kwhatif.report.structured import as_documents
+
+        return as_documents([*(pod.object for pod in result.pods), *result.claims])
+    from kwhatif.report.expand_text import expand_blocks
+
+    return rendered(result, output, lambda: expand_blocks(result))

@@ -1,0 +1,71 @@
+"""What manifests become: the pods with what was done to them, and what the API server and the controllers refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, counted
+from kwhatif.results import ExpandResult, FailedCreate, Refusal, RolloutPlan
+
+__all__ = ["expand_blocks", "refusal_blocks", "rollout_blocks"]
+
+
+def expand_blocks(result: ExpandResult) -> list[Block]:
+    """The pods, a row for each thing that was done to one; the first row of a pod names it."""
+    blocks: list[Block] = []
+    rows = []
+    for pod in result.pods:
+        named = (*pod.pod.split("/", 1), pod.owner or NONE, pod.origin)
+        changes = [(f"{change.path}: {change.text}", change.step) for change in pod.changes]
+        rows += [
+            (*(named if not place else ("",) * len(named)), *change)
+            for place, change in enumerate(changes or [(NONE, "")])
+        ]
+    if rows:
+        blocks.append(Table(("namespace", "pod", "made by", "from", "change", "by"), tuple(rows)))
+    blocks += [*rollout_blocks(result.rollouts, steps=True), *refusal_blocks(result.refusals, result.failed)]
+    parts = [counted(len(result.pods), "pod")]
+    if result.claims:
+        parts.append(counted(len(result.claims), "claim"))
+    if result.refusals:
+        parts.append(f"{len(result.refusals)} refused")
+    return [*blocks, Lines((", ".join(parts),)), Lines(result.not_modelled)]
+
+
+def refusal_blocks(refusals: Sequence[Refusal], failed: Sequence[FailedCreate]) -> list[Block]:
+    """Nothing if everything was let in."""
+    blocks: list[Block] = []
+    if refusals:
+        rows = tuple((each.object, each.reason, each.origin, each.message) for each in refusals)
+        blocks += [Heading("REFUSED by the API server"), Table(("object", "reason", "from", "message"), rows)]
+    if failed:
+        rows = tuple((each.owner, str(each.pods), each.message) for each in failed)
+        blocks += [Heading("NOT CREATED by the controllers"), Table(("owner", "pods", "message"), rows)]
+    return blocks
+
+
+def rollout_blocks(rollouts: Sequence[RolloutPlan], *, steps: bool = False) -> list[Block]:
+    """Nothing if nothing was updated. With ``steps`` each one of them, too."""
+    if not rollouts:
+        return []
+    rows = tuple(
+        (each.object, str(each.creates), str(each.keeps), str(each.removes), each.unfinished or "goes through")
+        for each in rollouts
+    )
+    blocks: list[Block] = [Heading("ROLLOUTS"), Table(("object", "create", "keep", "remove", "outcome"), rows)]
+    if steps:
+        told = tuple(
+            (
+                each.object,
+                str(number),
+                f"{step.live_old}+{step.terminating_old}",
+                f"{step.live_new}+{step.terminating_new}",
+                ", ".join(step.creates) or NONE,
+                ", ".join(step.removes) or NONE,
+            )
+            for each in rollouts
+            for number, step in enumerate(each.steps, 1)
+        )
+        headers = ("object", "step", "old live+leaving", "new live+leaving", "creates", "removes")
+        blocks += [Heading("STEPS"), Table(headers, told)]
+    return blocks

@@ -1,0 +1,295 @@
+"""From manifests to pods: what the API server and the controllers would make of them.
+
+Objects are created in their order. One that is in the cluster already is updated, and its rollout planned.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.admission.answer import Change, Object, Refused
+from kwhatif.admission.pipeline import DEFAULT_PLUGINS, NOT_MODELLED
+from kwhatif.admission.server import ApiServer
+from kwhatif.admission.world import name_of, namespace_of
+from kwhatif.api.core import Pod
+from kwhatif.api.decode import convert
+from kwhatif.api.kinds import KINDS, kept_whole
+from kwhatif.api.meta import Resource
+from kwhatif.results import (
+    ChangeRecord,
+    ExpandedPod,
+    ExpandResult,
+    FailedCreate,
+    Refusal,
+    RefusedField,
+    RolloutPlan,
+    RolloutStep,
+)
+from kwhatif.snapshot.load import Manifest
+from kwhatif.snapshot.model import Snapshot
+from kwhatif.whatif.session import Asked
+from kwhatif.whatif.world import nodes_of, world_of
+from kwhatif.workloads.controllers import TemplatePath, makes_pods, reconcile
+from kwhatif.workloads.rollout import Plan, plan
+from kwhatif.workloads.rollout_state import Step
+
+__all__ = ["Expanded", "Rollout", "called", "expand", "planned", "summarized"]
+
+SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """The update of one workload, still to be planned: how it goes depends on which pods find a node."""
+
+    name: str
+    namespace: str
+    origin: str
+    begin: Callable[[Callable[[Object], bool]], Plan]
+    asked: Callable[[Object], Asked]
+
+
+@dataclass
+class Expanded:
+    """What became of manifests.
+
+    ``pods`` are to be scheduled, in order of creation. ``objects`` are others that the scheduler reads,
+    ``unknown`` counts kinds that nobody here knows.
+    """
+
+    pods: list[Asked] = field(default_factory=list)
+    whole: dict[str, Object] = field(default_factory=dict)
+    trails: dict[str, tuple[Change, ...]] = field(default_factory=dict)
+    objects: list[Resource] = field(default_factory=list)
+    claims: list[Object] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    failed: list[FailedCreate] = field(default_factory=list)
+    rollouts: list[Rollout] = field(default_factory=list)
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    def asked(self) -> Iterator[Asked]:
+        """All pods, those of updates as if every new pod found its node."""
+        yield from self.pods
+        for rollout in self.rollouts:
+            for step in rollout.begin(lambda pod: True):
+                yield from map(rollout.asked, step.creates)
+
+    def add(self, other: Expanded) -> None:
+        """Take over what came of other manifests."""
+        for name in ("pods", "objects", "claims", "refusals", "failed", "rollouts"):
+            getattr(self, name).extend(getattr(other, name))
+        self.whole.update(other.whole)
+        self.trails.update(other.trails)
+        self.unknown.update(other.unknown)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing in here that has or would have had pods."""
+        return not (self.pods or self.refusals or self.failed or self.rollouts)
+
+
+def expand(
+    manifests: Sequence[Manifest],
+    snapshot: Snapshot,
+    *,
+    plugins: Sequence[str] = DEFAULT_PLUGINS,
+    templates: Sequence[TemplatePath] = (),
+) -> Expanded:
+    """Create or update every object in turn, and collect the pods. Nothing that is given is changed."""
+    return _Expansion(manifests, snapshot, plugins, templates).run()
+
+
+class _Expansion:
+    def __init__(
+        self,
+        manifests: Sequence[Manifest],
+        snapshot: Snapshot,
+        plugins: Sequence[str],
+        templates: Sequence[TemplatePath],
+    ) -> None:
+        self._manifests, self._snapshot, self._templates = manifests, snapshot, templates
+        self._world = world_of(snapshot, {manifest.obj.namespace for manifest in manifests})
+        self._server = ApiServer(self._world, plugins)
+        self._nodes: list[Object] | None = None
+        self._done = Expanded()
+
+    def run(self) -> Expanded:
+        for manifest in self._manifests:
+            obj, kind = _whole(manifest), manifest.obj.kind or ""
+            if makes_pods(obj, self._templates):
+                self._workload(obj, str(manifest.origin))
+            elif kind == "PersistentVolumeClaim":
+                self._claim(obj, str(manifest.origin))
+            elif kept_whole(obj["apiVersion"], kind) or kind in KINDS:
+                self._put(obj, manifest)
+            else:
+                self._done.unknown[kind] += 1
+        return self._done
+
+    def _put(self, obj: Object, manifest: Manifest) -> None:
+        """What admission and scheduling look up. Whether a namespace exists is not known from manifests alone."""
+        if obj["kind"] != "Namespace" or self._world.knows("Namespace"):
+            self._world.put(obj)
+        if type(manifest.obj).__name__ == obj["kind"]:
+            self._done.objects.append(manifest.obj)
+
+    def _claim(self, obj: Object, origin: str) -> None:
+        there = self._world.get("PersistentVolumeClaim", namespace_of(obj), name_of(obj))
+        answer = self._server.create(obj) if there is None else self._server.update(obj)
+        if isinstance(answer, Refused):
+            self._refused(obj, origin, answer)
+        else:
+            self._keep_claims([answer.object])
+
+    def _keep_claims(self, claims: Sequence[Object]) -> None:
+        self._done.claims += claims
+        self._done.objects += [convert(claim, KINDS["PersistentVolumeClaim"]) for claim in claims]
+
+    def _workload(self, obj: Object, origin: str) -> None:
+        old = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
+        answer = self._server.create(obj) if old is None else self._server.update(obj)
+        if isinstance(answer, Refused):
+            self._refused(obj, origin, answer)
+        elif old is None or obj["kind"] == "Pod":
+            self._made(answer.object, origin, answer.changes)
+        else:
+            self._update(old, answer.object, origin)
+
+    def _made(self, obj: Object, origin: str, changes: tuple[Change, ...] = ()) -> None:
+        """All that the controllers make of a new object. ``changes`` is what admission did to that."""
+        made = reconcile(self._server, obj, self._all_nodes(obj), templates=self._templates)
+        bare = obj["kind"] == "Pod"
+        for pod, own in zip(made.pods, made.changes, strict=True):
+            self._done.pods.append(self._asked(pod, origin, "" if bare else called(obj), changes if bare else own))
+        self._keep_claims(made.claims)
+        for between in (obj, *made.objects):
+            if between["kind"] in KINDS and between["kind"] != "Pod":
+                self._done.objects.append(convert(between, KINDS[between["kind"]]))
+        self._done.failed += [
+            FailedCreate(owner=failed.owner, message=failed.message, pods=failed.pods, origin=origin)
+            for failed in made.refusals
+        ]
+
+    def _update(self, old: Object, new: Object, origin: str) -> None:
+        if new["kind"] in KINDS:
+            self._done.objects.append(convert(new, KINDS[new["kind"]]))
+        name = called(new)
+        trails: dict[str, tuple[Change, ...]] = {}
+
+        def admit(body: Object) -> Object | None:
+            answer = self._server.create(body)
+            if isinstance(answer, Refused):
+                failed = FailedCreate(owner=name, message=f"Error creating: {answer.message}", pods=1, origin=origin)
+                if failed not in self._done.failed:
+                    self._done.failed.append(failed)
+                return None
+            trails[name_of(answer.object)] = answer.changes
+            return answer.object
+
+        def begin(ready: Callable[[Object], bool]) -> Plan:
+            pods = list(self._world.all("Pod", namespace_of(new)))
+            sets = list(self._world.all("ReplicaSet", namespace_of(new)))
+            return plan(old, new, pods, self._all_nodes(new), ready, admit=admit, replica_sets=sets)
+
+        def asked(pod: Object) -> Asked:
+            return self._asked(pod, origin, name, trails.get(name_of(pod), ()))
+
+        self._done.rollouts.append(Rollout(name, namespace_of(new), origin, begin, asked))
+
+    def _asked(self, pod: Object, origin: str, owner: str, changes: tuple[Change, ...]) -> Asked:
+        typed = convert(pod, Pod)
+        self._done.whole[typed.key], self._done.trails[typed.key] = pod, changes
+        wanted = typed.spec.priority_class_name or ""
+        unknown = bool(wanted) and wanted not in SYSTEM_CLASSES and self._world.get("PriorityClass", "", wanted) is None
+        texts = tuple(f"{change.path}: {change.text}" for change in changes)
+        return Asked(typed, origin, texts, wanted if unknown else "", owner)
+
+    def _refused(self, obj: Object, origin: str, refused: Refused) -> None:
+        causes = tuple(RefusedField(field=cause.field, message=cause.message) for cause in refused.causes)
+        refusal = Refusal(
+            object=called(obj),
+            origin=origin,
+            code=refused.code,
+            reason=refused.reason,
+            message=refused.message,
+            causes=causes,
+        )
+        self._done.refusals.append(refusal)
+
+    def _all_nodes(self, obj: Object) -> list[Object]:
+        if obj["kind"] != "DaemonSet":
+            return []
+        if self._nodes is None:
+            self._nodes = nodes_of(self._snapshot)
+        return self._nodes
+
+
+def summarized(expanded: Expanded) -> ExpandResult:
+    """The pods, claims and refusals as a result; updates as if every new pod found its node."""
+    plans = []
+    for rollout in expanded.rollouts:
+        plan_ = rollout.begin(lambda pod: True)
+        steps = []
+        for step in plan_:
+            steps.append(step)
+            expanded.pods += map(rollout.asked, step.creates)
+        plans.append(planned(rollout, plan_, steps))
+    return ExpandResult(
+        pods=tuple(_record(expanded, item) for item in expanded.pods),
+        claims=tuple(expanded.claims),
+        refusals=tuple(expanded.refusals),
+        failed=tuple(expanded.failed),
+        rollouts=tuple(plans),
+        unknown=dict(sorted(expanded.unknown.items())),
+        not_modelled=NOT_MODELLED,
+    )
+
+
+def _record(expanded: Expanded, item: Asked) -> ExpandedPod:
+    changes = expanded.trails[item.pod.key]
+    return ExpandedPod(
+        pod=item.pod.key,
+        owner=item.owner,
+        origin=item.origin,
+        changes=tuple(ChangeRecord(step=change.step, path=change.path, text=change.text) for change in changes),
+        object=expanded.whole[item.pod.key],
+    )
+
+
+def planned(rollout: Rollout, plan_: Plan, steps: Sequence[Step]) -> RolloutPlan:
+    """What came of a rollout, in names and numbers."""
+    return RolloutPlan(
+        object=rollout.name,
+        origin=rollout.origin,
+        creates=len(plan_.created),
+        keeps=len(plan_.kept),
+        removes=len(plan_.removed),
+        unfinished=plan_.unfinished,
+        steps=tuple(
+            RolloutStep(
+                live_old=step.live.old,
+                live_new=step.live.new,
+                terminating_old=step.terminating.old,
+                terminating_new=step.terminating.new,
+                creates=tuple(map(name_of, step.creates)),
+                removes=step.removes,
+            )
+            for step in steps
+        ),
+    )
+
+
+def called(obj: Object) -> str:
+    """``Deployment shop/web``."""
+    name = name_of(obj) or f"{(obj.get('metadata') or {}).get('generateName', '')}..."
+    return f"{obj['kind']} {namespace_of(obj)}/{name}" if namespace_of(obj) else f"{obj['kind']} {name}"
+
+
+def _whole(manifest: Manifest) -> Object:
+    """The manifest's object with its namespace."""
+    metadata = {**(manifest.raw.get("metadata") or {})}
+    if manifest.obj.namespace:
+        metadata["namespace"] = manifest.obj.namespace
+    return {**manifest.raw, "metadata": metadata}

@@ -1,0 +1,54 @@
+"""A snapshot as the API server and the controllers see it: plain objects."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.world import World
+from kwhatif.api.core import Node
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED
+from kwhatif.api.meta import Resource
+from kwhatif.api.quantity import Quantity
+from kwhatif.snapshot.model import Snapshot
+
+__all__ = ["nodes_of", "plain", "world_of"]
+
+_CLUSTER_WIDE = ("Namespace", "PriorityClass", "StorageClass")
+
+
+def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
+    """The objects of some namespaces, and those of none that admission looks up."""
+    world = World()
+    for kind in _CLUSTER_WIDE:
+        for obj in snapshot.objects.of(KINDS[kind]):
+            world.put(plain(obj, kind))
+    for kind in sorted(NAMESPACED - KEPT_WHOLE.keys()):
+        for obj in snapshot.objects.of(KINDS[kind]):
+            if obj.namespace in namespaces:
+                world.put(plain(obj, kind))
+    for objects in snapshot.whole.values():
+        for whole in objects:
+            if whole["metadata"].get("namespace", "") in {"", *namespaces}:
+                world.put(whole)
+    return world
+
+
+def nodes_of(snapshot: Snapshot) -> list[Object]:
+    """The nodes, for daemon sets."""
+    return [plain(node, "Node") for node in snapshot.objects.of(Node)]
+
+
+def plain(obj: Resource, kind: str) -> Object:
+    """An object as plain values: of its fields those that scheduling reads."""
+    found: Object = msgspec.to_builtins(obj, enc_hook=_text_of)
+    return {"apiVersion": "v1", **found, "kind": kind}
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, Quantity):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no plain form")
