@@ -38,7 +38,7 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A verdict, not an error. ``reason`` is ``Forbidden`` (403) or ``Invalid`` (422), as the API has it."""
+    """A verdict, not an error. ``reason`` is the API's: ``Forbidden`` (403), ``Invalid`` (422), and the like."""
 
     code: int
     reason: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 from kwhatif.admission.amounts import amounts
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import each
+from kwhatif.admission.resources import known_kind
 from kwhatif.api.quantity import Quantity
 
 __all__ = ["best_effort", "in_scope"]
@@ -20,7 +21,7 @@ def in_scope(quota: Object, obj: Object) -> bool:
     spec = quota.get("spec") or {}
     wanted = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
     wanted += each(spec.get("scopeSelector"), "matchExpressions")
-    match obj["kind"]:
+    match known_kind(obj):
         case "Pod":
             return all(_pod_in(scope, obj.get("spec") or {}) for scope in wanted)
         case "PersistentVolumeClaim":

@@ -11,7 +11,7 @@ from kwhatif.admission.amounts import Amounts, amounts, of_pod
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import each
 from kwhatif.admission.resource_names import is_extended, is_native
-from kwhatif.admission.resources import group_of, resource_name
+from kwhatif.admission.resources import known_kind, resource_name
 from kwhatif.api.quantity import Quantity
 
 __all__ = ["counted_names", "must_specify", "usage"]
@@ -32,10 +32,10 @@ _COUNTED_BY_NAME = frozenset({"services", "secrets", "configmaps", "replicationc
 
 def counted_names(obj: Object, hard: Iterable[str]) -> list[str]:
     """Those of a quota's names that objects of this kind count for."""
-    match obj["kind"], group_of(obj):
-        case "Pod", "":
+    match known_kind(obj):
+        case "Pod":
             return [name for name in hard if name in _POD_NAMES or _is_pod_name(name)]
-        case "PersistentVolumeClaim", "":
+        case "PersistentVolumeClaim":
             return [name for name in hard if name == "count/persistentvolumeclaims" or _is_claim_name(name)]
     resource = resource_name(obj)
     own = {f"count/{resource}", *({resource} & _COUNTED_BY_NAME)}
@@ -44,10 +44,10 @@ def counted_names(obj: Object, hard: Iterable[str]) -> list[str]:
 
 def usage(obj: Object) -> Amounts:
     """What an object uses up."""
-    match obj["kind"], group_of(obj):
-        case "Pod", "":
+    match known_kind(obj):
+        case "Pod":
             return _of_pod(obj)
-        case "PersistentVolumeClaim", "":
+        case "PersistentVolumeClaim":
             return _of_claim(obj)
     resource = resource_name(obj)
     return {f"count/{resource}": _ONE, resource: _ONE}

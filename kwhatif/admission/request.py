@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kwhatif.admission.answer import Change, Object, Refused
-from kwhatif.admission.resources import resource_name
+from kwhatif.admission.resources import known_kind, resource_name
 from kwhatif.admission.world import World, name_of, namespace_of
 
 __all__ = ["Request", "copied", "each", "within"]
@@ -25,7 +25,8 @@ class Request:
 
     @property
     def kind(self) -> str:
-        return str(self.object["kind"])
+        """The kind, if it is one that is read here, else nothing."""
+        return known_kind(self.object)
 
     @property
     def namespace(self) -> str:

@@ -8,9 +8,19 @@ from __future__ import annotations
 
 from kwhatif.admission.answer import Object
 
-__all__ = ["CLUSTER_SCOPED", "group_of", "kind_name", "resource_name"]
+__all__ = ["CLUSTER_SCOPED", "group_of", "kind_name", "known_kind", "resource_name"]
 
 _IRREGULAR = {"Endpoints": "endpoints"}
+
+# The kinds that are read here. Others have kinds of these names too: there are jobs of other groups than batch.
+_GROUPS = {
+    **dict.fromkeys(("Pod", "PersistentVolumeClaim", "ReplicationController", "Namespace"), ""),
+    **dict.fromkeys(("LimitRange", "ResourceQuota"), ""),
+    **dict.fromkeys(("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"), "apps"),
+    **dict.fromkeys(("Job", "CronJob"), "batch"),
+    "PriorityClass": "scheduling.k8s.io",
+    "RuntimeClass": "node.k8s.io",
+}
 
 CLUSTER_SCOPED = frozenset(
     {
@@ -26,8 +36,14 @@ CLUSTER_SCOPED = frozenset(
 
 
 def group_of(obj: Object) -> str:
-    """The API group, empty for the core group."""
-    return str(obj.get("apiVersion") or "").rpartition("/")[0]
+    """The API group, empty for the core group; what comes from a snapshot may have left it out."""
+    return str(obj.get("apiVersion") or "").rpartition("/")[0] or _GROUPS.get(str(obj.get("kind") or ""), "")
+
+
+def known_kind(obj: Object) -> str:
+    """The kind, if it is one that is read here, else nothing."""
+    kind = str(obj.get("kind") or "")
+    return kind if _GROUPS.get(kind) == group_of(obj) else ""
 
 
 def resource_name(obj: Object) -> str:

@@ -41,7 +41,7 @@ class ApiServer:
         if refused is not None:
             return refused
         name = name_of(request.object)
-        if self.world.get(request.kind, request.namespace, name) is not None:
+        if self.world.get(obj["kind"], request.namespace, name) is not None:
             message = f'{resource_name(request.object)} "{name}" already exists'
             return Refused(409, "AlreadyExists", message)
         return self._stored(request)

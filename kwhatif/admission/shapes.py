@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from kwhatif.admission.answer import Cause, Object, Refused
-from kwhatif.admission.resources import group_of
+from kwhatif.admission.resources import known_kind
 from kwhatif.api.core import Pod, PodSpec, ResourceList, ResourceRequirements, Toleration
 from kwhatif.api.decode import convert
 from kwhatif.api.meta import Base, Int32, Int64, Labels, LabelSelector, ObjectMeta, Resource
@@ -195,26 +195,26 @@ class _RuntimeClass(Resource):
     scheduling: _Scheduling | None = None
 
 
-_SHAPES: dict[tuple[str, str], type[Resource]] = {
-    ("", "Pod"): _Pod,
-    ("", "PersistentVolumeClaim"): _Claim,
-    ("", "ReplicationController"): _ReplicationController,
-    ("", "LimitRange"): _LimitRange,
-    ("", "ResourceQuota"): _Quota,
-    ("apps", "Deployment"): _Workload,
-    ("apps", "ReplicaSet"): _Workload,
-    ("apps", "StatefulSet"): _Workload,
-    ("apps", "DaemonSet"): _Workload,
-    ("batch", "Job"): _Job,
-    ("batch", "CronJob"): _CronJob,
-    ("scheduling.k8s.io", "PriorityClass"): _PriorityClass,
-    ("node.k8s.io", "RuntimeClass"): _RuntimeClass,
+_SHAPES: dict[str, type[Resource]] = {
+    "Pod": _Pod,
+    "PersistentVolumeClaim": _Claim,
+    "ReplicationController": _ReplicationController,
+    "LimitRange": _LimitRange,
+    "ResourceQuota": _Quota,
+    "Deployment": _Workload,
+    "ReplicaSet": _Workload,
+    "StatefulSet": _Workload,
+    "DaemonSet": _Workload,
+    "Job": _Job,
+    "CronJob": _CronJob,
+    "PriorityClass": _PriorityClass,
+    "RuntimeClass": _RuntimeClass,
 }
 
 
 def misshapen(obj: Object) -> Refused | None:
     """A refusal if a field has a value of a type that it cannot have."""
-    shape = _SHAPES.get((group_of(obj), obj["kind"]))
+    shape = _SHAPES.get(known_kind(obj))
     if shape is None:
         return None
     try:

@@ -10,6 +10,7 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.name_rules import check_labels, dns_label
 from kwhatif.admission.problems import Problems
 from kwhatif.admission.request import each
+from kwhatif.admission.resources import known_kind
 from kwhatif.admission.validate_affinity import check_label_selector
 from kwhatif.admission.validate_job import check_cron_job, check_job
 from kwhatif.admission.validate_pod import check_metadata, check_pod
@@ -28,7 +29,7 @@ __all__ = ["check_object"]
 
 def check_object(problems: Problems, obj: Object) -> None:
     """Judge an object of any kind; of a kind unknown here nothing is said."""
-    checker = _CHECKERS.get(obj["kind"])
+    checker = _CHECKERS.get(known_kind(obj))
     if checker is not None:
         checker(problems, obj)
 

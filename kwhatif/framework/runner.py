@@ -96,7 +96,10 @@ class Framework:
             if not overrides(type(plugin), "pre_score"):
                 return None
         outcome = _call(plugin, "pre_score", pod, pod, view)
-        return _named(outcome, plugin, "PreScore") if isinstance(outcome, Status) else outcome
+        if isinstance(outcome, Status):
+            # It is too late for a verdict on the pod: whatever the plugin calls it, it is an error.
+            return _named(Status(Code.ERROR, outcome.reasons), plugin, "PreScore")
+        return outcome
 
     def ask_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> Int64Array:
         scores: Int64Array = _call(plugin, "score", pod, pod, view, state)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from kwhatif.admission.answer import Object
 from kwhatif.workloads.daemon_set import GENERATION, REVISION, daemon_pod, generation_of, target_of
@@ -37,6 +38,8 @@ class DaemonSetRollout(Rollout):
     ) -> DaemonSetRollout:
         was, is_ = section(old, "spec", "template"), section(new, "spec", "template")
         members = [member_of(pod, labels_of(pod).get(REVISION, "")) for pod in owned_by(new, pods)]
+        for member in members:
+            member.home = target_of(member.pod)
         changed = not same_template(was, is_)
         revision, generation = template_hash(is_), generation_of(old)
         if changed:
@@ -57,8 +60,9 @@ class DaemonSetRollout(Rollout):
     def _manage(self) -> bool:
         """Every node has the pods it should have, whatever their revision."""
         changed = False
+        by_node = self._by_node()
         for node, wanted in self.wanted.items():
-            there = [m for m in self.members if target_of(m.pod) == node]
+            there = by_node.get(node, [])
             running = [m for m in there if m.active]
             over = [m for m in there if is_over(m.pod) and not m.terminating]
             if wanted.stay:
@@ -71,7 +75,7 @@ class DaemonSetRollout(Rollout):
                 changed = True
             if missing:
                 changed |= self._make(node)
-        for member in [m for m in self.members if target_of(m.pod) not in self.wanted and self._homeless(m)]:
+        for member in [m for m in self.members if m.home not in self.wanted and self._homeless(m)]:
             self.remove(member)
             changed = True
         return changed
@@ -89,14 +93,13 @@ class DaemonSetRollout(Rollout):
         return going
 
     def _roll(self) -> bool:
-        surge, unavailable = self._limits()
+        surge, unavailable = self._limits
         return self._roll_in_first(surge) if surge else self._roll_out_first(unavailable)
 
     def _roll_out_first(self, most: int) -> bool:
         """Delete old pods as far as the limit allows; those that are not available do not count against it."""
         missing, broken, candidates = 0, [], []
-        for node in self._nodes():
-            new, old, single = self._pair(node)
+        for _, new, old, single in self._nodes():
             if not single or bool(new) == bool(old):
                 missing += 1
             elif new:
@@ -118,8 +121,7 @@ class DaemonSetRollout(Rollout):
         unwanted: list[Member] = []
         allowed: list[str] = []
         candidates: list[str] = []
-        for node in self._nodes():
-            new, old, single = self._pair(node)
+        for node, new, old, single in self._nodes():
             if not single:
                 surging += 1
                 continue
@@ -152,8 +154,9 @@ class DaemonSetRollout(Rollout):
 
     @property
     def _surge(self) -> int:
-        return 0 if self._on_delete else self._limits()[0]
+        return 0 if self._on_delete else self._limits[0]
 
+    @cached_property
     def _limits(self) -> tuple[int, int]:
         """Surge and unavailability among the nodes that should have a pod; both are rounded up."""
         rolling = {"maxUnavailable": 1} | section(self.daemon_set, "spec", "updateStrategy", "rollingUpdate")
@@ -162,24 +165,31 @@ class DaemonSetRollout(Rollout):
         unavailable = scaled(rolling["maxUnavailable"], desired, up=True)
         return surge, unavailable if surge or unavailable else 1
 
-    def _nodes(self) -> Iterator[str]:
-        """The nodes that have a pod or should have one."""
-        homes = {target_of(member.pod) for member in self.members}
-        yield from (node for node, wanted in self.wanted.items() if wanted.run or node in homes)
-        yield from sorted(homes - self.wanted.keys())
+    def _by_node(self) -> dict[str, list[Member]]:
+        found: dict[str, list[Member]] = {}
+        for member in self.members:
+            found.setdefault(member.home, []).append(member)
+        return found
 
-    def _pair(self, node: str) -> tuple[Member | None, Member | None, bool]:
-        """The new and the old pod of a node; False if there is more than one of either."""
-        there = [m for m in self.members if target_of(m.pod) == node and not m.terminating]
-        new = [m for m in there if m.revision == self.revision]
-        old = [m for m in there if m.revision != self.revision]
-        if len(new) > 1 or len(old) > 1:
-            return None, None, False
-        return (new[0] if new else None), (old[0] if old else None), True
+    def _nodes(self) -> Iterator[tuple[str, Member | None, Member | None, bool]]:
+        """Each node that has a pod or should have one, its new and its old pod; False if there are more of either."""
+        by_node = self._by_node()
+        places = [node for node, wanted in self.wanted.items() if wanted.run or node in by_node]
+        for node in places + sorted(by_node.keys() - self.wanted.keys()):
+            there = [m for m in by_node.get(node, ()) if not m.terminating]
+            new = [m for m in there if m.revision == self.revision]
+            old = [m for m in there if m.revision != self.revision]
+            if len(new) > 1 or len(old) > 1:
+                yield node, None, None, False
+            else:
+                yield node, (new[0] if new else None), (old[0] if old else None), True
 
     def _make(self, node: str) -> bool:
         pod = daemon_pod(self.daemon_set, node, self.revision, self.generation)
-        return self.create(pod, self.revision) is not None
+        made = self.create(pod, self.revision)
+        if made is not None:
+            made.home = node
+        return made is not None
 
     def _homeless(self, member: Member) -> bool:
         return not member.terminating and not section(member.pod, "spec").get("nodeName")
@@ -189,8 +199,7 @@ class DaemonSetRollout(Rollout):
 
     def unfinished(self) -> str:
         late = []
-        for node in self._nodes():
-            new, old, _ = self._pair(node)
+        for node, new, old, _ in self._nodes():
             runs = self.wanted.get(node, Wanted(False, False)).run
             done = new is not None and new.available and old is None
             if self._on_delete:

@@ -48,13 +48,18 @@ class Step:
 
 @dataclass(eq=False, slots=True)
 class Member:
-    """One pod. ``revision`` tells which template it was made from."""
+    """One pod. ``revision`` tells which template it was made from; ``made`` by the plan, ``fresh`` since the last step.
+
+    ``home`` is the node that a daemon set means the pod for.
+    """
 
     pod: Object
     revision: str
     ready: bool
-    made: bool = False
     terminating: bool = False
+    made: bool = False
+    fresh: bool = False
+    home: str = ""
 
     @property
     def name(self) -> str:
@@ -79,7 +84,11 @@ class Rollout(ABC):
     _created: list[Member] = field(default_factory=list, init=False)
     _removed: list[Member] = field(default_factory=list, init=False)
     _claims: list[Object] = field(default_factory=list, init=False)
-    _names: dict[str, int] = field(default_factory=dict, init=False)
+    _numbers: dict[str, int] = field(default_factory=dict, init=False)
+    _taken: set[str] = field(default_factory=set, init=False)
+
+    def __post_init__(self) -> None:
+        self._taken = {member.name for member in self.members}
 
     @abstractmethod
     def sync(self) -> bool:
@@ -114,6 +123,8 @@ class Rollout(ABC):
             tuple(member.name for member in self._removed),
             tuple(self._claims),
         )
+        for member in self._created:
+            member.fresh = False
         self._created, self._removed, self._claims = [], [], []
         return step
 
@@ -129,9 +140,10 @@ class Rollout(ABC):
             self.refused.add(name_of(body))
             return None
         if numbered:
-            self._names[prefix] = self._names.get(prefix, 0) + 1
+            self._numbers[prefix] = int(metadata["name"].removeprefix(prefix))
         self.refused.discard(name_of(body))
-        member = Member(pod, revision, ready=False, made=True)
+        self._taken.add(name_of(pod))
+        member = Member(pod, revision, ready=False, made=True, fresh=True)
         self.members.append(member)
         self._created.append(member)
         self._claims += [*claims, *ephemeral_claims(pod)]
@@ -139,20 +151,18 @@ class Rollout(ABC):
 
     def remove(self, member: Member) -> None:
         """A pod is told to go: one that has a node takes its time, any other is gone at once."""
-        fresh = member in self._created
-        if fresh:
+        if member.fresh:
             self._created.remove(member)
-        if section(member.pod, "spec").get("nodeName") and not is_over(member.pod) and not fresh:
+        else:
+            self._removed.append(member)
+        if section(member.pod, "spec").get("nodeName") and not is_over(member.pod) and not member.fresh:
             member.terminating = True
         else:
             self.members.remove(member)
-        if not fresh:
-            self._removed.append(member)
 
     def _next_name(self, prefix: str) -> str:
-        taken = {member.name for member in self.members} | {member.name for member in self._removed}
-        number = self._names.get(prefix, 0) + 1
-        while f"{prefix}{number}" in taken:
+        number = self._numbers.get(prefix, 0) + 1
+        while f"{prefix}{number}" in self._taken:
             number += 1
         return f"{prefix}{number}"
 

@@ -76,3 +76,8 @@ def test_plurals_are_those_of_the_api() -> None:
         obj = make(kind, "x", version)
         created(api, obj)
         assert refused(api, obj) == f'{resource} "x" already exists'
+
+
+def test_a_job_of_another_group_is_none_of_our_jobs() -> None:
+    queued = make("Job", "j", "batch.volcano.sh/v1alpha1", spec={"minAvailable": 1, "tasks": []})
+    assert created(server(), queued)["spec"] == {"minAvailable": 1, "tasks": []}

@@ -14,7 +14,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Skip
 from tests.asking import raw_scores, refusals, scores
-from tests.builders import GPU, Json, plugin_of
+from tests.builders import GPU, Json, plugin_of, pod
 from tests.plugins import reference
 from tests.plugins.reference import Place
 from tests.strategies import Scenario, kinds, scenarios
@@ -148,8 +148,6 @@ def test_how_balanced_a_node_is(scenario: Scenario, resources: list[tuple[str, i
 
 @given(scenarios(max_running=12), kinds(("ports",), most=1))
 def test_ports(scenario: Scenario, kind: Json) -> None:
-    from tests.builders import pod
-
     cluster, plugin = scenario.cluster(), plugin_of("NodePorts")
     waiting = pod("waiting", **kind)
     wanted = cluster.shapes.info(waiting).shape.ports

@@ -10,7 +10,7 @@ import pytest
 from kwhatif.api.kinds import Objects
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.framework.interface import Scope
-from kwhatif.framework.status import Code, PermitWait, Status
+from kwhatif.framework.status import Code, PermitWait, Rejection, Status
 from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import NO_NODES, Scheduler
@@ -369,8 +369,6 @@ def test_the_requests_of_a_pod_grow_with_every_cycle_that_adds_them_up() -> None
 
 def test_a_plugin_from_outside_filters_and_scores_like_any_other() -> None:
     def no_b(info: Any, nodes: Any, state: object) -> Any:
-        from kwhatif.framework.status import Rejection
-
         where = nodes.of(np.array([name == "b" for name in nodes.columns.names]))
         yield Rejection(where, "node(s) were called b")
 
@@ -469,3 +467,11 @@ def test_other_plugins_do_without_their_prefilter(name: str) -> None:
     plugins: Json = {"preFilter": {"disabled": [{"name": name}]}}
     scheduler = scheduler_for(cluster_of([node("a"), node("b")]), profile_document(plugins=plugins))
     assert try_to_place(scheduler, node_selector={"kubernetes.io/hostname": "b"}).placed
+
+
+def test_whatever_prescore_refuses_is_an_error() -> None:
+    plugin = made_up(
+        "Late", pre_score=lambda *_: Status.unschedulable("too late"), score=lambda *_: np.zeros(2, np.int64)
+    )
+    attempt = try_to_place(with_plugin([node("a"), node("b")], plugin))
+    assert attempt.refused == Status(Code.ERROR, ('running PreScore plugin "Late": too late',), "Late")
