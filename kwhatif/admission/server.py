@@ -13,7 +13,7 @@ from kwhatif.admission.problems import Problems
 from kwhatif.admission.quota import Quotas
 from kwhatif.admission.request import Request, copied, within
 from kwhatif.admission.resources import resource_name
-from kwhatif.admission.shapes import misshapen
+from kwhatif.admission.shapes import fill_empty_items, misshapen
 from kwhatif.admission.validate_workload import check_object
 from kwhatif.admission.workload_defaults import fill_defaults
 from kwhatif.admission.world import World, name_of, namespace_of
@@ -61,6 +61,8 @@ class ApiServer:
         return self._stored(request) if refused is None else refused
 
     def _passes(self, request: Request) -> Refused | None:
+        if request.kind:
+            fill_empty_items(request.object)
         fill_defaults(request)
         for plugin in self._plugins:
             refused = plugin.admit(request) if plugin.admit else None

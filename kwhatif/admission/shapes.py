@@ -11,19 +11,44 @@ import msgspec
 
 from kwhatif.admission.answer import Cause, Object, Refused
 from kwhatif.admission.resources import known_kind
-from kwhatif.api.core import Pod, PodSpec, ResourceList, ResourceRequirements, Toleration
+from kwhatif.api.core import Pod, PodSpec, ResourceList, ResourceRequirements, Toleration, Volume
 from kwhatif.api.decode import convert
 from kwhatif.api.meta import Base, Int32, Int64, Labels, LabelSelector, ObjectMeta, Resource
 from kwhatif.errors import InputError
 
-__all__ = ["misshapen"]
+__all__ = ["fill_empty_items", "misshapen"]
+
+_TEXTS = frozenset({"accessModes", "matchLabelKeys", "mismatchLabelKeys", "namespaces", "scopes", "values"})
 
 
 class _Container(Base):
     name: str = ""
 
 
+class _ClaimSpec(Base):
+    access_modes: list[str] | None = None
+    selector: LabelSelector | None = None
+    resources: ResourceRequirements | None = None
+    storage_class_name: str | None = None
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+
+
+class _ClaimTemplate(Base):
+    metadata: ObjectMeta | None = None
+    spec: _ClaimSpec | None = None
+
+
+class _Ephemeral(Base):
+    volume_claim_template: _ClaimTemplate | None = None
+
+
+class _Volume(Volume):
+    ephemeral: _Ephemeral | None = None  # type: ignore[assignment]  # the scheduler's leaves the claim's spec open
+
+
 class _PodSpec(PodSpec):
+    volumes: list[_Volume] | None = None  # type: ignore[assignment]
     restart_policy: str | None = None
     active_deadline_seconds: Int64 | None = None
     ephemeral_containers: list[_Container] | None = None
@@ -36,15 +61,6 @@ class _Pod(Pod):
 class _Template(Base):
     metadata: ObjectMeta | None = None
     spec: _PodSpec | None = None
-
-
-class _ClaimSpec(Base):
-    access_modes: list[str] | None = None
-    selector: LabelSelector | None = None
-    resources: ResourceRequirements | None = None
-    storage_class_name: str | None = None
-    volume_mode: str | None = None
-    volume_attributes_class_name: str | None = None
 
 
 class _Claim(Resource):
@@ -225,3 +241,22 @@ def misshapen(obj: Object) -> Refused | None:
         message = f'{kind} in version "{version}" cannot be handled as a {kind}: {field}: {error.problem}'
         return Refused(400, "BadRequest", message, (Cause(field, error.problem),))
     return None
+
+
+def fill_empty_items(obj: Object) -> None:
+    """A null in a list is an empty item, as in Go: an empty text where texts are listed, else an empty object."""
+    encoded = msgspec.json.encode(obj)
+    if b"[null" in encoded or b",null" in encoded:
+        _fill_items(obj, "")
+
+
+def _fill_items(value: Any, key: str) -> None:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            _fill_items(item, name)
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            if item is None:
+                value[i] = "" if key in _TEXTS else {}
+            else:
+                _fill_items(item, key)

@@ -117,8 +117,13 @@ def expanded_from(
     snapshot: Snapshot,
     templates: Sequence[str],
     admission_plugins: Sequence[str] = (),
+    *,
+    pods_needed: bool = True,
 ) -> Expanded:
-    """What becomes of the manifests. Raises InputError if there is nothing in them that could have pods."""
+    """What becomes of the manifests. Raises InputError if there is nothing in them that could have pods.
+
+    An empty render must not pass for a good answer, unless no pods are needed.
+    """
     from kwhatif.admission.pipeline import DEFAULT_PLUGINS
     from kwhatif.snapshot.load import load_manifests
     from kwhatif.whatif.expand import Expanded, expand
@@ -129,7 +134,7 @@ def expanded_from(
     manifests = load_manifests(paths, namespace)
     where = [TemplatePath.parse(text) for text in templates]
     expanded = expand(manifests, snapshot, plugins=(*DEFAULT_PLUGINS, *admission_plugins), templates=where)
-    if expanded.empty and not any(makes_pods(manifest.raw, where) for manifest in manifests):
+    if pods_needed and expanded.empty and not any(makes_pods(manifest.raw, where) for manifest in manifests):
         raise no_pods(paths, manifests)
     return expanded
 

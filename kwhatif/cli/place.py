@@ -98,7 +98,9 @@ def place(
     notes = Notes()
     setup = read_setup(policy, plugin or (), notes, skip_unknown=skip_unknown_plugins, all_nodes=all_nodes)
     cluster = read_snapshot(snapshot, notes)
-    expanded = expanded_from(paths, namespace, cluster, templates or (), admission_plugins or ())
+    expanded = expanded_from(
+        paths, namespace, cluster, templates or (), admission_plugins or (), pods_needed=not with_pending
+    )
     asked = expanded.pods
     if timeline and expanded.rollouts:
         name = expanded.rollouts[0].name

@@ -78,7 +78,8 @@ def _disk(source: object, *, zone: str) -> Named | None:
     cinder: DiskSource | None = getattr(source, "cinder", None)
     if gce is not None:
         place = _gce_place(zone)
-        return (MIGRATED["kubernetes.io/gce-pd"], f"projects/UNSPECIFIED/{place}/disks/{gce.pd_name}") if place else None
+        name = f"projects/UNSPECIFIED/{place}/disks/{gce.pd_name}" if place else None
+        return None if name is None else (MIGRATED["kubernetes.io/gce-pd"], name)
     if ebs is not None:
         name = _ebs_name(ebs.volume_id or "")
         return None if name is None else (MIGRATED["kubernetes.io/aws-ebs"], name)

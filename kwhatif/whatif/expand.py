@@ -203,7 +203,9 @@ class _Expansion:
         self._done.whole[typed.key], self._done.trails[typed.key] = pod, changes
         wanted = typed.spec.priority_class_name or ""
         unknown = bool(wanted) and wanted not in SYSTEM_CLASSES and self._world.get("PriorityClass", "", wanted) is None
-        texts = tuple(f"{change.path}: {change.text}" for change in changes)
+        # Every pod gets those two tolerations; the trail of ``expand`` has them.
+        told = (change for change in changes if change.step != "DefaultTolerationSeconds")
+        texts = tuple(f"{change.path}: {change.text}" for change in told)
         return Asked(typed, origin, texts, wanted if unknown else "", owner)
 
     def _refused(self, obj: Object, origin: str, refused: Refused) -> None:

@@ -22,7 +22,7 @@ _STORAGE = ("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClas
 def assess(
     session: Session, asked: Sequence[Asked], placements: Sequence[Placement], others: Sequence[str] = ()
 ) -> Fidelity:
-    """The fidelity report of an answer. ``others`` names input objects that no pods were made of."""
+    """The fidelity report of an answer. ``others`` names kinds of the input that nobody knows."""
     snapshot, setup = session.snapshot, session.setup
     gaps = [
         *_version_gaps(session, asked),
@@ -40,8 +40,8 @@ def assess(
     if others:
         gaps.append(
             Gap(
-                what=f"not scheduled: {', '.join(others)}",
-                effect="only pods are placed; controllers are not unfolded into pods",
+                what=f"nobody here knows what to make of: {', '.join(others)}",
+                effect="pods that they would have are missing; --pod-template-path says where a kind has its template",
                 pods=_keys(asked, lambda item: True) or ("<input>",),
             )
         )

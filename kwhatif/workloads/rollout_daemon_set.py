@@ -55,11 +55,14 @@ class DaemonSetRollout(Rollout):
     # --- one pass of the controller
 
     def sync(self) -> bool:
-        return self._manage() or (not self._on_delete and self._roll())
+        changed, refused = self._manage()
+        if changed or refused or self._on_delete:
+            return changed
+        return self._roll()
 
-    def _manage(self) -> bool:
-        """Every node has the pods it should have, whatever their revision."""
-        changed = False
+    def _manage(self) -> tuple[bool, bool]:
+        """Every node has the pods it should have, whatever their revision. Whether any came or went, or was refused."""
+        changed = refused = False
         by_node = self._by_node()
         for node, wanted in self.wanted.items():
             there = by_node.get(node, [])
@@ -74,11 +77,12 @@ class DaemonSetRollout(Rollout):
                 self.remove(member)
                 changed = True
             if missing:
-                changed |= self._make(node)
+                made = self._make(node)
+                changed, refused = changed or made, refused or not made
         for member in [m for m in self.members if m.home not in self.wanted and self._homeless(m)]:
             self.remove(member)
             changed = True
-        return changed
+        return changed, refused
 
     def _surplus(self, running: list[Member]) -> list[Member]:
         """The pods of one node that are too many: all but the oldest; with a surge, of each revision."""

@@ -119,11 +119,6 @@ def test_a_plugin_given_twice_is_refused() -> None:
     [
         ("  topologySpreadConstraints: [{maxSkew: x}]", "$.spec.topologySpreadConstraints[0].maxSkew"),
         (
-            "  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: a, "
-            "labelSelector: {matchExpressions: [{key: a, operator: Sounds}]}}]}}",
-            "Sounds",
-        ),
-        (
             "  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
             "[{matchExpressions: [{key: a, operator: In, values: 3}]}]}}}",
             "$.spec.affinity.nodeAffinity",

@@ -66,8 +66,7 @@ def test_a_manifest_that_names_no_namespace_gets_the_one_of_the_option() -> None
 def test_pods_of_a_generated_name_get_names_of_their_own() -> None:
     text = (TESTS / SMALL).read_text().replace("name: small", "generateName: small-")
     found = place("-", stdin=f"{text}---\n{text}")
-    assert list(nodes(found)) == ["default/small-00001", "default/small-00002"]
-    assert found.placements[0].defaults == ("name small-00001 from generateName",)
+    assert list(nodes(found)) == ["default/small-1", "default/small-2"]
 
 
 def test_pending_pods_come_along_when_asked_for_and_a_manifest_of_the_same_name_counts_instead() -> None:
@@ -97,17 +96,23 @@ def test_other_objects_count_for_this_run_and_are_told() -> None:
     ran = run("place", "data/others.yaml", "--snapshot", CLUSTER)
     assert ran.code == 0
     assert ran.notes == [
-        "note: for this run, in the snapshot: Node dog-1 added, PriorityClass urgent replaced",
+        "note: for this run, in the snapshot: Node dog-1 added, PriorityClass urgent replaced, "
+        "ReplicaSet shop/web-nr4bg added",
         "note: not read by the scheduler: 1 ConfigMap",
     ]
-    (huge,) = place("data/others.yaml").placements
+    (huge, *_) = place("data/others.yaml").placements
     assert (huge.node, huge.priority) == ("dog-1", 5000)
 
 
-def test_workloads_are_told_as_a_gap() -> None:
+def test_workloads_become_pods() -> None:
+    assert [name.rpartition("-")[2] for name in nodes(place("data/others.yaml"))] == ["shop/huge", "1", "2"]
+
+
+def test_kinds_that_nobody_knows_are_told_as_a_gap() -> None:
     (gap,) = place("data/others.yaml").fidelity.touching
-    assert gap.what == "not scheduled: Deployment shop/web"
-    assert "Deployment shop/web" in refused("place", "data/others.yaml", "--snapshot", CLUSTER, "--strict")
+    assert gap.what == "nobody here knows what to make of: 1 Gadget"
+    assert "1 Gadget" in refused("place", "data/others.yaml", "--snapshot", CLUSTER, "--strict")
+    assert place("data/others.yaml", "--ignore-unknown").fidelity.touching == ()
 
 
 def test_a_kind_is_not_known_because_a_manifest_brings_one_object_of_it(tmp_path: Path) -> None:
@@ -123,7 +128,7 @@ def test_a_kind_is_not_known_because_a_manifest_brings_one_object_of_it(tmp_path
 
 def test_manifests_without_a_pod_are_an_error_that_says_what_they_hold() -> None:
     error = refused("place", "data/no-pods.yaml", "--snapshot", CLUSTER)
-    assert error == "data/no-pods.yaml: no pods in here, only 2 Deployment, 1 Service"
+    assert error == "data/no-pods.yaml: no pods in here, only 2 ConfigMap, 1 Service"
     assert run("place", "data/no-pods.yaml", "--with-pending", "--snapshot", CLUSTER).code == 1
 
 
@@ -213,6 +218,8 @@ def test_strict_is_content_where_no_gap_touches_the_pods() -> None:
 def test_strict_refuses_an_answer_that_a_gap_touches() -> None:
     error = refused(
         "place",
+        "--with-pending",
+        "--snapshot",
         "data/hostile.json",
         "--snapshot",
         "data/hostile-cluster.json",

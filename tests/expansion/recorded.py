@@ -37,7 +37,7 @@ def in_namespace(obj: Json) -> Json:
     return obj | {"metadata": {"namespace": "default", **obj["metadata"]}}
 
 
-def pods_of(pods: list[Json], claims: bool = False) -> list[str]:
+def pods_of(pods: list[Json]) -> list[str]:
     """Pods as texts that agree if the pods do, in no particular order."""
     hashes: dict[str, str] = {}
     return sorted(json.dumps(_pod(pod, hashes), sort_keys=True) for pod in pods)

@@ -125,3 +125,11 @@ def test_of_two_pods_on_a_node_the_younger_goes() -> None:
     pods[0]["metadata"] |= {"name": "young", "creationTimestamp": "2026-02-01T00:00:00Z"}
     pods[1]["metadata"] |= {"name": "aged", "creationTimestamp": "2026-01-01T00:00:00Z"}
     assert [step.removes for step in plan(old, old, pods, NODES[:1])] == [("young",)]
+
+
+def test_a_pod_that_the_api_server_refuses_stops_the_update_and_costs_no_further_pod() -> None:
+    old = daemon_set(unavailable=2)
+    rollout = plan(old, changed(old), ds_pods(old, "ab"), NODES, admit=lambda pod: None)
+    assert list(rollout) == []
+    assert rollout.refused == ("ds-1",)
+    assert rollout.kept == ("ds-old-a", "ds-old-b")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from kwhatif.workloads.rollout import plan
@@ -140,64 +142,6 @@ def test_limits_that_both_round_to_zero_let_one_pod_be_missing() -> None:
     assert (first.live.old, first.live.new, first.terminating.old) == (2, 1, 1)
 
 
-def replica_set(name: str, image: str, replicas: int, desired: int, maximum: int, created: str) -> Json:
-    found = workload("ReplicaSet", image, name=name, replicas=replicas)
-    found["metadata"] |= {
-        "creationTimestamp": created,
-        "annotations": {
-            "deployment.kubernetes.io/desired-replicas": str(desired),
-            "deployment.kubernetes.io/max-replicas": str(maximum),
-        },
-        "ownerReferences": [{"kind": "Deployment", "name": "web", "controller": True}],
-    }
-    return found
-
-
-def in_the_middle() -> tuple[Json, list[Json], list[Json]]:
-    """Ten pods on their way from ``one`` to ``two``, whose pods do not become ready: eight old, five new."""
-    old = deployment("two", replicas=10, surge=3, unavailable=2)
-    sets = [
-        replica_set("web-old", "one", 8, 10, 13, "2026-01-01T00:00:00Z"),
-        replica_set("web-next", "two", 5, 10, 13, "2026-01-02T00:00:00Z"),
-    ]
-    return old, sets, web_pods(8) + web_pods(5, "klmno", set_="next", ready=False)
-
-
-def test_a_deployment_that_grows_in_the_middle_of_a_rollout_grows_in_proportion() -> None:
-    old, sets, pods = in_the_middle()
-    new = changed(old, replicas=20)
-    step = next(plan(old, new, pods, replica_sets=sets))
-    assert (step.live.old, step.live.new) == (14, 9)
-    assert sum(pod["metadata"]["generateName"] == "web-old-" for pod in step.creates) == 6
-
-
-def test_a_deployment_that_shrinks_in_the_middle_of_a_rollout_shrinks_in_proportion() -> None:
-    old, sets, pods = in_the_middle()
-    new = changed(old, replicas=5)
-    step = next(plan(old, new, pods, replica_sets=sets))
-    # Five and three by proportion; then the rollout itself goes on, with the two that may be missing.
-    assert (step.live.old, step.live.new) == (3, 5)
-    assert sum(name.startswith("web-next-") for name in step.removes) == 2
-
-
-def test_going_back_to_a_revision_whose_pods_are_still_there_needs_no_new_replica_set() -> None:
-    old, sets, pods = in_the_middle()
-    rollout = plan(old, changed(old, "one"), pods, replica_sets=sets)
-    assert [(step.live.old, step.live.new) for step in rollout] == [(0, 10)]
-    assert {name.rpartition("-")[0] for name in rollout.removed} == {"web-next"}
-    assert [pod["metadata"]["generateName"] for pod in rollout.created] == ["web-old-", "web-old-"]
-
-
-def test_a_second_change_before_the_first_is_done_replaces_both() -> None:
-    old, sets, pods = in_the_middle()
-    rollout = plan(old, changed(old, "three"), pods, replica_sets=sets)
-    first = next(rollout)
-    assert (first.live.old, first.live.new) == (8, 5)
-    assert {name.rpartition("-")[0] for name in first.removes} == {"web-next"}
-    *_, last = rollout
-    assert (last.live.old, last.live.new) == (0, 10)
-
-
 def test_the_api_server_may_refuse_the_surge_pod_and_so_stop_the_rollout() -> None:
     old, pods = deployment(replicas=2, surge=1, unavailable=0), web_pods(2)
     rollout = plan(old, changed(old), pods, admit=lambda pod: None)
@@ -230,3 +174,26 @@ def test_updates_of_what_runs_once_leave_its_pods_alone(kind: str) -> None:
     group = {"Pod": "v1"}.get(kind, "batch/v1")
     old = {"apiVersion": group, "kind": kind, "metadata": {"name": "x"}, "spec": {"parallelism": 1}}
     assert list(plan(old, old | {"spec": {"parallelism": 3}}, [])) == []
+
+
+def test_a_deployment_of_nothing_has_no_pods_left() -> None:
+    old, pods = deployment(replicas=3), web_pods(3)
+    rollout = plan(old, changed(old, replicas=0), pods)
+    assert [(step.live.old + step.live.new, len(step.removes)) for step in rollout] == [(0, 3)]
+    assert rollout.finished
+
+
+def test_pods_that_are_terminating_already_are_waited_for_but_not_counted() -> None:
+    old = workload("Deployment", replicas=1, strategy={"type": "Recreate"})
+    pods = web_pods(2)
+    pods[1]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    steps = [(step.live.old, step.live.new, step.terminating.old) for step in plan(old, changed(old), pods)]
+    assert steps == [(0, 0, 2), (0, 1, 0)]
+
+
+def test_a_plan_leaves_the_pods_and_objects_it_was_given_as_they_are() -> None:
+    old, pods = deployment(replicas=2), web_pods(2)
+    new = changed(old)
+    before = json.dumps([old, new, pods])
+    list(plan(old, new, pods))
+    assert json.dumps([old, new, pods]) == before
