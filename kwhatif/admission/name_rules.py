@@ -42,12 +42,12 @@ def label_key(key: str) -> list[str]:
         return [f"{text} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
     problems = []
     if slash:
-        problems = [f"prefix part {text}" for text in (dns_subdomain(prefix) if prefix else [_EMPTY])]
+        problems = [f"prefix part {text}" for text in (dns_subdomain(prefix, "bytes") if prefix else [_EMPTY])]
     name = name if slash else key
     if not name:
         problems.append(f"name part {_EMPTY}")
     elif len(name.encode()) > 63:
-        problems.append(f"name part {_longer(63)}")
+        problems.append(f"name part {_longer(63, 'bytes')}")
     if not re.fullmatch(_NAME, name):
         problems.append("name part " + _unlike(f"must consist of {_SIGNS}", _NAME, "MyName", "my.name", "123-abc"))
     return problems
@@ -56,7 +56,7 @@ def label_key(key: str) -> list[str]:
 def label_value(value: str) -> list[str]:
     if is_label_value(value):
         return []
-    problems = [_longer(63)] if len(value.encode()) > 63 else []
+    problems = [_longer(63, "bytes")] if len(value.encode()) > 63 else []
     if not re.fullmatch(_VALUE, value):
         what = f"a valid label must be an empty string or consist of {_SIGNS}"
         problems.append(_unlike(what, _VALUE, "MyValue", "my_value", "12345"))
@@ -74,8 +74,8 @@ def dns_label(value: str) -> list[str]:
     return problems
 
 
-def dns_subdomain(value: str) -> list[str]:
-    problems = [_longer(253)] if len(value.encode()) > 253 else []
+def dns_subdomain(value: str, unit: str = "characters") -> list[str]:
+    problems = [_longer(253, unit)] if len(value.encode()) > 253 else []
     if not re.fullmatch(_SUBDOMAIN, value):
         signs = "lower case alphanumeric characters, '-' or '.'"
         what = f"a lowercase RFC 1123 subdomain must consist of {signs}, {_ENDS}"
@@ -111,8 +111,9 @@ def check_labels(problems: Problems, labels: Mapping[str, Any] | None, path: str
         problems.invalid(path, value or "", *label_value(value or ""))
 
 
-def _longer(bytes_: int) -> str:
-    return f"must be no more than {bytes_} bytes"
+def _longer(most: int, unit: str = "characters") -> str:
+    """Upstream counts bytes everywhere, but says so only of labels."""
+    return f"must be no more than {most} {unit}"
 
 
 def _unlike(what: str, pattern: str, *examples: str) -> str:

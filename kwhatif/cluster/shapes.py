@@ -142,7 +142,7 @@ class ResourceAxis:
 
 
 class ShapeTable:
-    """All shapes met so far, with their numbers as arrays.
+    """All shapes met so far, ``affine`` those with pod affinity terms, and their numbers as arrays.
 
     ``requests`` int64[T, R] and ``non_zero`` int64[T, 2] are what a pod of the shape adds to its node;
     ``priorities`` int64[T].
@@ -152,6 +152,7 @@ class ShapeTable:
         self.features = features
         self.resources = ResourceAxis()
         self.shapes: list[PodShape] = []
+        self.affine: list[PodShape] = []
         self._examples: list[Pod] = []
         self._by_key: dict[bytes, PodShape] = {}
         self._requests = np.zeros((16, 8), np.int64)
@@ -277,6 +278,8 @@ class ShapeTable:
             preferred_anti_affinity=_preferred(far, namespace),
         )
         self.shapes.append(shape)
+        if shape.has_affinity_terms:
+            self.affine.append(shape)
         self._examples.append(pod)
         self._store(shape, non_zero_requests(pod, features))
         return shape

@@ -32,7 +32,7 @@ Weigh = Callable[[Incoming, str, PodShape], int]
 class Neighbours:
     """Live counts by topology key: of pods the pod wants near, wants far, and of pods that want it far.
 
-    ``known`` shapes have been asked whether they have terms that concern the pod.
+    So many of the shapes with terms are ``known``: they have been asked whether theirs concern the pod.
     """
 
     incoming: Incoming
@@ -78,15 +78,16 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Neighbours | Skip:
         state = cluster.remember((self, "filter", pod.shape.index), lambda: _neighbours(pod.shape, cluster))
-        if state.known < len(cluster.shapes):
+        affine = cluster.shapes.affine
+        if state.known < len(affine):
             incoming = state.incoming
-            for shape in cluster.shapes.shapes[state.known :]:
+            for shape in affine[state.known :]:
                 for term in shape.anti_affinity:
                     if term.topology_key not in state.unwelcoming and incoming.met_by(term):
                         state.unwelcoming[term.topology_key] = cluster.tally(
                             _spec("unwelcoming", incoming, term.topology_key, cluster, Incoming.unwelcome_to)
                         )
-            state.known = len(cluster.shapes)
+            state.known = len(affine)
         return SKIP if state.silent else state
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Neighbours) -> Iterator[Rejection]:
@@ -108,17 +109,18 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         if self._ignore_existing and not (shape.preferred_affinity or shape.preferred_anti_affinity):
             return SKIP
         state = cluster.remember((self, "score", shape.index), lambda: Preferences(Incoming.of(shape, cluster.objects)))
-        if state.known < len(cluster.shapes):
+        affine = cluster.shapes.affine
+        if state.known < len(affine):
             incoming = state.incoming
             keys = [t.topology_key for t in (*incoming.preferred, *incoming.preferred_anti)]
-            for other in cluster.shapes.shapes[state.known :]:
+            for other in affine[state.known :]:
                 keys += [t.topology_key for t in self._terms_about(other) if incoming.met_by(t)]
             for key in keys:
                 if key not in state.tallies:
                     state.tallies[key] = cluster.tally(
                         _spec((self._hard_weight,), incoming, key, cluster, self._weight_between)
                     )
-            state.known = len(cluster.shapes)
+            state.known = len(affine)
         return state if state.tallies else SKIP
 
     def _terms_about(self, other: PodShape) -> Iterator[AffinityTerm]:

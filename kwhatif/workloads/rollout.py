@@ -20,7 +20,7 @@ from kwhatif.workloads.objects import group_of
 from kwhatif.workloads.rollout_daemon_set import DaemonSetRollout
 from kwhatif.workloads.rollout_deployment import DeploymentRollout
 from kwhatif.workloads.rollout_replicas import ReplicasRollout
-from kwhatif.workloads.rollout_state import Admit, Ready, Rollout, Step
+from kwhatif.workloads.rollout_state import Admit, Gone, Ready, Rollout, Step
 from kwhatif.workloads.rollout_stateful_set import StatefulSetRollout
 
 __all__ = ["Plan", "plan"]
@@ -94,11 +94,15 @@ def plan(
     ready: Ready = lambda pod: True,
     *,
     admit: Admit = lambda pod: pod,
+    gone: Gone = lambda pod: None,
     replica_sets: Sequence[Object] = (),
     now: datetime | None = None,
     max_unavailable_stateful_set: bool = False,
 ) -> Plan:
     """Plan the update of ``old``, as it is stored, to ``new``, as it would be.
+
+    An API server that ``admit`` asks must hear from ``gone`` which pods have disappeared: a stateful set's pods come
+    back under their names, and quota is freed.
 
     ``pods`` may hold any pods; those of the object are found by their owners. ``nodes`` matter to daemon sets.
     ``replica_sets`` are those of the cluster, if known: without them, sizes are inferred from the pods. ``now`` is
@@ -115,4 +119,6 @@ def plan(
             rollout = StatefulSetRollout.of(old, new, pods, admit, gate=max_unavailable_stateful_set)
         case "apps", "DaemonSet":
             rollout = DaemonSetRollout.of(old, new, pods, nodes, admit)
+    if rollout is not None:
+        rollout.gone = gone
     return Plan(rollout, ready)

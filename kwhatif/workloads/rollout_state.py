@@ -14,13 +14,17 @@ from kwhatif.workloads.objects import name_of, section
 from kwhatif.workloads.pod_status import is_over, is_ready
 from kwhatif.workloads.pods import ephemeral_claims
 
-__all__ = ["Admit", "Counts", "Member", "Ready", "Rollout", "Step", "member_of"]
+__all__ = ["Admit", "Counts", "Gone", "Member", "Ready", "Rollout", "Step", "member_of"]
 
 Ready = Callable[[Object], bool]
 """Asked between two steps of every pod that the plan made and that is not ready: has it become so?"""
 
 Admit = Callable[[Object], Object | None]
 """What the API server makes of a new pod; None if it refuses it."""
+
+
+Gone = Callable[[Object], None]
+"""Told of each pod that has disappeared: its name is free again, and so is its quota."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ class Rollout(ABC):
 
     members: list[Member]
     admit: Admit
+    gone: Gone = field(default=lambda pod: None, init=False)
     refused: set[str] = field(default_factory=set, init=False)
     _created: list[Member] = field(default_factory=list, init=False)
     _removed: list[Member] = field(default_factory=list, init=False)
@@ -106,6 +111,9 @@ class Rollout(ABC):
         """Time passes: terminating pods disappear, and pods become ready. Whether anything did."""
         staying = [member for member in self.members if not member.terminating]
         changed = len(staying) < len(self.members)
+        for member in self.members:
+            if member.terminating:
+                self.gone(member.pod)
         self.members = staying
         for member in staying:
             if member.made and not member.ready and ready(member.pod):
@@ -159,6 +167,7 @@ class Rollout(ABC):
             member.terminating = True
         else:
             self.members.remove(member)
+            self.gone(member.pod)
 
     def _next_name(self, prefix: str) -> str:
         number = self._numbers.get(prefix, 0) + 1

@@ -264,6 +264,24 @@ REFUSED: list[tuple[str, Json, str, str]] = [
         f"{SPREAD}.nodeTaintsPolicy",
         'Unsupported value: "Respect": supported values: "Honor", "Ignore"',
     ),
+    (
+        "a label key that the selector has already",
+        {
+            **spread(labelSelector={"matchLabels": {"app": "a"}}, matchLabelKeys=["app"]),
+            "metadata": pod(labels={"app": "a"})["metadata"],
+        },
+        f"{SPREAD}[0]",
+        'Invalid value: "app": exists in both matchLabelKeys and labelSelector',
+    ),
+    (
+        "a deletion cost that is no number",
+        {
+            **pod(),
+            "metadata": {**pod()["metadata"], "annotations": {"controller.kubernetes.io/pod-deletion-cost": "+5"}},
+        },
+        "metadata.annotations[controller.kubernetes.io/pod-deletion-cost]",
+        'Invalid value: "+5": must be a 32bit integer',
+    ),
     # --- tolerations
     (
         "a toleration of nothing in particular that is not for everything",

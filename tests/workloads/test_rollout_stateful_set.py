@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kwhatif.admission.answer import Created
+from kwhatif.admission.server import ApiServer
+from kwhatif.admission.world import World
 from kwhatif.workloads.rollout import plan
 from kwhatif.workloads.stateful_set import revision_of
 from tests.workloads.builders import Json, Slots, changed, owned, workload
@@ -129,3 +132,25 @@ def test_an_update_in_the_middle_goes_on_from_where_it_is() -> None:
     rollout = plan(old, old, pods)
     assert [step.removes for step in rollout if step.removes] == [("db-1",), ("db-0",)]
     assert rollout.finished
+
+
+def test_an_api_server_that_hears_which_pods_are_gone_lets_them_back_under_their_names() -> None:
+    old = stateful_set(replicas=2)
+    pods = db_pods(old, "01")
+    server = ApiServer(World(pods))
+
+    def admit(pod: Json) -> Json | None:
+        answer = server.create(pod)
+        return answer.object if isinstance(answer, Created) else None
+
+    def gone(pod: Json) -> None:
+        server.world.remove("Pod", "default", pod["metadata"]["name"])
+
+    rollout = plan(old, changed(old), pods, admit=admit, gone=gone)
+    assert [step.live.new for step in rollout] == [0, 1, 1, 2]
+    assert rollout.finished
+    images = [pod["spec"]["containers"][0]["image"] for pod in server.world.all("Pod")]
+    assert images == ["two", "two"]
+    deaf = plan(old, changed(old), pods, admit=admit)
+    assert [step.removes for step in deaf] == [("db-1",)]
+    assert deaf.refused == ("db-1",)
