@@ -1,6 +1,6 @@
-"""The types of the fields that are read here: what does not fit them is no such object at all.
+"""The types of the fields that are read here, by kind.
 
-Upstream: the decoding of a request's body; its answer is a 400.
+Upstream: staging/src/k8s.io/api (core/v1, apps/v1, batch/v1, scheduling/v1, node/v1).
 """
 
 from __future__ import annotations
@@ -9,16 +9,10 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.admission.answer import Cause, Object, Refused
-from kwhatif.admission.resources import known_kind
 from kwhatif.api.core import Pod, PodSpec, ResourceList, ResourceRequirements, Toleration, Volume
-from kwhatif.api.decode import convert
 from kwhatif.api.meta import Base, Int32, Int64, Labels, LabelSelector, ObjectMeta, Resource
-from kwhatif.errors import InputError
 
-__all__ = ["fill_empty_items", "misshapen"]
-
-_TEXTS = frozenset({"accessModes", "matchLabelKeys", "mismatchLabelKeys", "namespaces", "scopes", "values"})
+__all__ = ["SHAPES"]
 
 
 class _Container(Base):
@@ -211,7 +205,7 @@ class _RuntimeClass(Resource):
     scheduling: _Scheduling | None = None
 
 
-_SHAPES: dict[str, type[Resource]] = {
+SHAPES: dict[str, type[Resource]] = {
     "Pod": _Pod,
     "PersistentVolumeClaim": _Claim,
     "ReplicationController": _ReplicationController,
@@ -226,37 +220,4 @@ _SHAPES: dict[str, type[Resource]] = {
     "PriorityClass": _PriorityClass,
     "RuntimeClass": _RuntimeClass,
 }
-
-
-def misshapen(obj: Object) -> Refused | None:
-    """A refusal if a field has a value of a type that it cannot have."""
-    shape = _SHAPES.get(known_kind(obj))
-    if shape is None:
-        return None
-    try:
-        convert(obj, shape)
-    except InputError as error:
-        kind, version = obj["kind"], str(obj.get("apiVersion") or "").rpartition("/")[2]
-        field = error.place.removeprefix("$.")
-        message = f'{kind} in version "{version}" cannot be handled as a {kind}: {field}: {error.problem}'
-        return Refused(400, "BadRequest", message, (Cause(field, error.problem),))
-    return None
-
-
-def fill_empty_items(obj: Object) -> None:
-    """A null in a list is an empty item, as in Go: an empty text where texts are listed, else an empty object."""
-    encoded = msgspec.json.encode(obj)
-    if b"[null" in encoded or b",null" in encoded:
-        _fill_items(obj, "")
-
-
-def _fill_items(value: Any, key: str) -> None:
-    if isinstance(value, dict):
-        for name, item in value.items():
-            _fill_items(item, name)
-    elif isinstance(value, list):
-        for i, item in enumerate(value):
-            if item is None:
-                value[i] = "" if key in _TEXTS else {}
-            else:
-                _fill_items(item, key)
+"""Kind -> shape; a kind's API group is checked by whoever looks here."""

@@ -26,6 +26,10 @@ class World:
         for watcher in self._watchers:
             watcher(before, obj)
 
+    def cover(self, kind: str) -> None:
+        """All objects of this kind are known, though there may be none."""
+        self._by_kind.setdefault(kind, {})
+
     def remove(self, kind: str, namespace: str, name: str) -> None:
         before = self._by_kind.get(kind, {}).pop((namespace, name), None)
         if before is not None:
@@ -47,7 +51,7 @@ class World:
                 yield obj
 
     def knows(self, kind: str) -> bool:
-        """Whether anything of this kind was ever put here."""
+        """Whether anything of this kind was ever put here, or all of it is known."""
         return kind in self._by_kind
 
 

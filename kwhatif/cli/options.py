@@ -82,6 +82,4 @@ AdmissionPlugins = Annotated[
         show_default=False,
     ),
 ]
-IgnoreUnknown = Annotated[
-    bool, typer.Option("--ignore-unknown", help="Say nothing of kinds that nobody here knows.")
-]
+IgnoreUnknown = Annotated[bool, typer.Option("--ignore-unknown", help="Say nothing of kinds that nobody here knows.")]

@@ -13,14 +13,13 @@ __all__ = ["expand_blocks", "refusal_blocks", "rollout_blocks"]
 def expand_blocks(result: ExpandResult) -> list[Block]:
     """The pods, a row for each thing that was done to one; the first row of a pod names it."""
     blocks: list[Block] = []
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for pod in result.pods:
         named = (*pod.pod.split("/", 1), pod.owner or NONE, pod.origin)
         changes = [(f"{change.path}: {change.text}", change.step) for change in pod.changes]
-        rows += [
-            (*(named if not place else ("",) * len(named)), *change)
-            for place, change in enumerate(changes or [(NONE, "")])
-        ]
+        for change in changes or [(NONE, NONE)]:
+            rows.append((*named, *change))
+            named = ("",) * len(named)
     if rows:
         blocks.append(Table(("namespace", "pod", "made by", "from", "change", "by"), tuple(rows)))
     blocks += [*rollout_blocks(result.rollouts, steps=True), *refusal_blocks(result.refusals, result.failed)]

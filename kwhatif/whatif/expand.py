@@ -17,6 +17,7 @@ from kwhatif.api.core import Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KINDS, kept_whole
 from kwhatif.api.meta import Resource
+from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.results import (
     ChangeRecord,
     ExpandedPod,
@@ -42,13 +43,17 @@ SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 @dataclass(frozen=True)
 class Rollout:
-    """The update of one workload, still to be planned: how it goes depends on which pods find a node."""
+    """The update of one workload, still to be planned: how it goes depends on which pods find a node.
+
+    ``begin`` starts the plan, once. ``asked`` and ``claims`` are what the pods and claims of its steps become.
+    """
 
     name: str
     namespace: str
     origin: str
     begin: Callable[[Callable[[Object], bool]], Plan]
     asked: Callable[[Object], Asked]
+    claims: Callable[[Step], list[PersistentVolumeClaim]]
 
 
 @dataclass
@@ -135,17 +140,20 @@ class _Expansion:
         if type(manifest.obj).__name__ == obj["kind"]:
             self._done.objects.append(manifest.obj)
 
-    def _claim(self, obj: Object, origin: str) -> None:
+    def _claim(self, obj: Object, origin: str) -> list[PersistentVolumeClaim]:
+        """The claim as it would be stored, or nothing if it is refused."""
         there = self._world.get("PersistentVolumeClaim", namespace_of(obj), name_of(obj))
         answer = self._server.create(obj) if there is None else self._server.update(obj)
         if isinstance(answer, Refused):
             self._refused(obj, origin, answer)
-        else:
-            self._keep_claims([answer.object])
+            return []
+        return self._keep_claims([answer.object])
 
-    def _keep_claims(self, claims: Sequence[Object]) -> None:
+    def _keep_claims(self, claims: Sequence[Object]) -> list[PersistentVolumeClaim]:
+        typed = [convert(claim, PersistentVolumeClaim) for claim in claims]
         self._done.claims += claims
-        self._done.objects += [convert(claim, KINDS["PersistentVolumeClaim"]) for claim in claims]
+        self._done.objects += typed
+        return typed
 
     def _workload(self, obj: Object, origin: str) -> None:
         old = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
@@ -188,15 +196,21 @@ class _Expansion:
             trails[name_of(answer.object)] = answer.changes
             return answer.object
 
+        def gone(pod: Object) -> None:
+            self._world.remove("Pod", namespace_of(pod), name_of(pod))
+
+        def claims(step: Step) -> list[PersistentVolumeClaim]:
+            return [typed for claim in step.claims for typed in self._claim(claim, origin)]
+
         def begin(ready: Callable[[Object], bool]) -> Plan:
             pods = list(self._world.all("Pod", namespace_of(new)))
             sets = list(self._world.all("ReplicaSet", namespace_of(new)))
-            return plan(old, new, pods, self._all_nodes(new), ready, admit=admit, replica_sets=sets)
+            return plan(old, new, pods, self._all_nodes(new), ready, admit=admit, gone=gone, replica_sets=sets)
 
         def asked(pod: Object) -> Asked:
             return self._asked(pod, origin, name, trails.get(name_of(pod), ()))
 
-        self._done.rollouts.append(Rollout(name, namespace_of(new), origin, begin, asked))
+        self._done.rollouts.append(Rollout(name, namespace_of(new), origin, begin, asked, claims))
 
     def _asked(self, pod: Object, origin: str, owner: str, changes: tuple[Change, ...]) -> Asked:
         typed = convert(pod, Pod)
@@ -236,6 +250,7 @@ def summarized(expanded: Expanded) -> ExpandResult:
         steps = []
         for step in plan_:
             steps.append(step)
+            rollout.claims(step)
             expanded.pods += map(rollout.asked, step.creates)
         plans.append(planned(rollout, plan_, steps))
     return ExpandResult(

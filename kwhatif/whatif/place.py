@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kwhatif.admission.world import name_of
+from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results import Placement, PlaceResult, RolloutPlan, Victim
 from kwhatif.scheduling.attempt import Attempt
@@ -67,6 +68,8 @@ def roll_out(rollout: Rollout, run: _Run, asked: list[Asked]) -> RolloutPlan:
     steps: list[Step] = []
     for step in plan:
         steps.append(step)
+        for claim in rollout.claims(step):
+            run.claim(claim)
         for pod in step.creates:
             item = rollout.asked(pod)
             asked.append(item)
@@ -119,6 +122,9 @@ class _Run:
             self.schedule(asked, self._session.info(asked), scheduler)
             self.wait()
         return self.placements[place]
+
+    def claim(self, claim: PersistentVolumeClaim) -> None:
+        self._session.cluster.storage.add_claim(claim)
 
     def remove(self, key: str) -> None:
         """A pod that runs leaves its node."""

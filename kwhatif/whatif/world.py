@@ -23,6 +23,8 @@ _CLUSTER_WIDE = ("Namespace", "PriorityClass", "StorageClass")
 def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
     """The objects of some namespaces, and those of none that admission looks up."""
     world = World()
+    for kind in (*snapshot.objects.covered(), *snapshot.whole):
+        world.cover(kind)
     for kind in _CLUSTER_WIDE:
         for obj in snapshot.objects.of(KINDS[kind]):
             world.put(plain(obj, kind))

@@ -197,3 +197,12 @@ def test_the_table_holds_every_shape_as_a_row(some: list[Kind]) -> None:
         assert {name: amount for name, amount in named.items() if amount} == {
             name: amount for name, amount in shape.score_requests.items() if amount
         }
+
+
+def test_the_table_widens_for_many_resources() -> None:
+    shapes = table()
+    names = [f"example.com/r{i}" for i in range(20)]
+    infos = [shapes.info(pod(name[-3:], requests={name: "3"})) for name in names]
+    assert shapes.requests.shape == (20, 23)
+    assert all(shapes.requests[info.shape.index, 3 + i] == 3 for i, info in enumerate(infos))
+    assert shapes.requests.sum() == 60

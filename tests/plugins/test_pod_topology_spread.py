@@ -7,6 +7,7 @@ import pytest
 
 from kwhatif.api.core import Pod
 from kwhatif.framework.evaluation import change_of
+from kwhatif.framework.events import Event, Happening
 from kwhatif.framework.status import SKIP
 from tests.asking import (
     EVICTION_MIGHT_HELP,
@@ -221,6 +222,26 @@ def test_without_hard_constraints_the_filter_is_skipped() -> None:
     plugin, cluster = plugin_of(NAME), cluster_of(NODES, [], [service("web", WEB)])
     for waiting in (pod(), web(), web(spread(select(app="web"), hard=False))):
         assert pre_filter(plugin, cluster.shapes.info(waiting), cluster) is SKIP
+
+
+@pytest.mark.parametrize(
+    ("waiting", "other", "helps"),
+    [
+        pytest.param(web(BY_ZONE), {"labels": WEB}, True, id="one of those it counts"),
+        pytest.param(web(BY_ZONE), {"labels": {"app": "db"}}, False, id="one it does not count"),
+        pytest.param(web(BY_ZONE), {"labels": WEB, "namespace": "other"}, False, id="one of another namespace"),
+        pytest.param(web(spread(select(app="web"), hard=False)), {"labels": WEB}, False, id="where it only wishes"),
+        pytest.param(web(BY_ZONE), None, False, id="nobody"),
+    ],
+)
+def test_who_may_help_a_pod_that_waits_by_coming_or_going(
+    waiting: Pod, other: dict[str, Any] | None, helps: bool
+) -> None:
+    cluster = cluster_of(IN_ZONES)
+    about = None if other is None else cluster.shapes.info(pod("other", **other))
+    for event in (Event.POD_ADDED, Event.POD_DELETED):
+        hint = plugin_of(NAME).requeue_hints[event]
+        assert hint(cluster.shapes.info(waiting), Happening(event, cluster, about)) is helps
 
 
 # --- defaults

@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import assume as given_that
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,17 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import HostPort, PodInfo
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Scheduler
-from tests.builders import Json, cluster_of, pod, scheduler_for
+from tests.builders import (
+    Json,
+    cluster_of,
+    node,
+    node_term,
+    nodes_in_zones,
+    pod,
+    pods_like,
+    scheduler_for,
+    select,
+)
 from tests.scheduling.reference import status_on
 from tests.strategies import (
     ALL_PARTS,
@@ -181,3 +192,55 @@ def test_a_schedule_can_be_repeated(scenario: Scenario, config: Json | None, see
         runs.append([outcome(cluster, scheduler, cluster.shapes.info(pending)) for pending in scenario.pending])
         assert np.isin(cluster.journal, np.arange(len(cluster))).all()
     assert runs[0] == runs[1]
+
+
+@settings(max_examples=settings().max_examples // 2)
+@given(scenarios(max_running=8, max_pending=4))
+def test_what_is_forgotten_for_want_of_room_is_found_again(scenario: Scenario) -> None:
+    """Neither the evaluations a scheduler keeps nor the tallies of the cluster are more than a memory."""
+    runs = []
+    for forgetful in (False, True):
+        cluster = scenario.cluster()
+        scheduler = scheduler_for(cluster)
+        found = []
+        for pending in (*scenario.pending, *scenario.pending):
+            info = cluster.shapes.info(pending)
+            if cluster.find(info.uid) is not None:
+                cluster.forget(info.uid)
+            if forgetful:
+                cluster.drop_tallies()
+                scheduler = Scheduler(cluster, scheduler.profile, start=scheduler.next_start)
+            found.append(outcome(cluster, scheduler, info))
+        runs.append(found)
+    assert runs[0] == runs[1]
+
+
+def test_counts_that_few_still_ask_for_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwhatif.cluster.cluster.TALLY_LIMIT", 20)
+    cluster = cluster_of(nodes_in_zones("x", "y", "z"))
+    scheduler = scheduler_for(cluster)
+    dropped, drop = [], Cluster.drop_tallies
+
+    def dropping(self: Cluster) -> None:
+        dropped.append(len(cluster.shapes))
+        drop(self)
+
+    monkeypatch.setattr(Cluster, "drop_tallies", dropping)
+    for i in range(60):
+        far = [pods_like(select(app=f"a{i}"))]
+        attempt = scheduler.attempt(cluster.shapes.info(pod(f"p{i}", labels={"app": f"a{i}"}, far=far)))
+        assert attempt.placed
+    assert dropped == [22, 43]
+
+
+def test_all_feasible_nodes_can_be_had_without_sampling() -> None:
+    cluster = cluster_of([node(f"n{i:03}", cordoned=i < 10) for i in range(150)])
+    scheduler = scheduler_for(cluster)
+    info = cluster.shapes.info(pod())
+    evaluation = scheduler.evaluation(info)
+    evaluation.begin(info)
+    assert scheduler.feasible(info, evaluation).sum() == 140
+    named = cluster.shapes.info(pod(nodes=[node_term(fields=["metadata.name In n020"])]))
+    evaluation = scheduler.evaluation(named)
+    evaluation.begin(named)
+    assert np.flatnonzero(scheduler.feasible(named, evaluation)).tolist() == [20]

@@ -465,6 +465,21 @@ def test_large_clusters_are_searched_in_parts() -> None:
     assert (attempt.nominated, attempt.candidates) == ("n000", 70)
 
 
+def test_a_search_goes_on_until_a_candidate_breaks_no_budget() -> None:
+    names = [f"n{i:03}" for i in range(150)]
+    running = [runs(name, 1, labels=WEB if name < "n100" else None) for name in names]
+    attempt = attempt_for(small_nodes(*names), running, [budget("web", select(app="web"))], args=ONE_IS_ENOUGH)
+    assert (attempt.nominated, attempt.candidates) == ("n100", 2)
+
+
+def test_a_pod_that_may_not_preempt_has_no_candidates_to_rank() -> None:
+    cluster = cluster_of(small_nodes("a"), [runs("a", 1)])
+    info = cluster.shapes.info(pod("vip", spec={"preemptionPolicy": "Never"}, **VIP))
+    attempt = scheduler_for(cluster).attempt(info)
+    assert attempt.diagnosis is not None
+    assert Preemption().ranked(info, attempt.diagnosis) == []
+
+
 def test_all_candidates_can_be_ranked() -> None:
     cluster = cluster_of(small_nodes("x", "a", "m"), [runs("x", 9), runs("a", 5), runs("m", 7), runs("m", 6)])
     scheduler = scheduler_for(cluster)

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kwhatif.errors import PluginError, PolicyError
+from kwhatif.policy.load import load_configuration
+from kwhatif.scheduling.setup import Setup
+from tests.builders import FEATURES, Json, cluster_of, node, pod, profile_document
+from tests.framework.plugins import AnyPlugin, made_up
+
+ENABLES_MINE: Json = profile_document(plugins={"multiPoint": {"enabled": [{"name": "Mine"}]}})
+MINE = made_up("Mine", filter=lambda *_: ())
+
+
+def setup_of(document: Json | None, *plugins: type[AnyPlugin], **more: Any) -> Setup:
+    return Setup(load_configuration(document, source=""), FEATURES, {p.name: p for p in plugins}, **more)
+
+
+def test_every_plugin_of_the_default_profile_is_there() -> None:
+    setup = setup_of(None)
+    framework = setup.profile(setup.configuration.profiles[0]).framework
+    assert [plugin.name for plugin in framework.filters][:4] == [
+        "NodeUnschedulable",
+        "NodeName",
+        "TaintToleration",
+        "NodeAffinity",
+    ]
+    assert {plugin.name: weight for plugin, weight in framework.scorers}["TaintToleration"] == 3
+    assert setup.skipped == set()
+
+
+def test_a_plugin_is_one_object_at_all_its_points_and_has_its_arguments() -> None:
+    setup = setup_of(profile_document(args={"InterPodAffinity": {"hardPodAffinityWeight": 7}}))
+    framework = setup.profile(setup.configuration.profiles[0]).framework
+    (in_filter,) = [p for p in framework.filters if p.name == "InterPodAffinity"]
+    (in_score,) = [p for p, _ in framework.scorers if p.name == "InterPodAffinity"]
+    assert in_filter is in_score
+    assert in_filter.handle.args.hard_pod_affinity_weight == 7
+
+
+def test_a_plugin_from_outside_gets_plain_arguments() -> None:
+    document = profile_document(args={"Mine": {"deep": [1]}}, plugins=ENABLES_MINE["profiles"][0]["plugins"])
+    setup = setup_of(document, MINE)
+    framework = setup.profile(setup.configuration.profiles[0]).framework
+    (mine,) = [p for p in framework.all_plugins if p.name == "Mine"]
+    assert mine.handle.args == {"deep": [1]}
+    plain = setup_of(ENABLES_MINE, MINE)
+    (mine,) = [p for p in plain.profile(plain.configuration.profiles[0]).framework.filters if p.name == "Mine"]
+    assert mine.handle.args == {}
+
+
+def test_a_plugin_that_nobody_provides_is_an_error() -> None:
+    setup = setup_of(ENABLES_MINE)
+    with pytest.raises(PolicyError, match="plugin Mine is enabled but nobody provides it"):
+        setup.profile(setup.configuration.profiles[0])
+
+
+def test_or_is_left_out_if_one_may() -> None:
+    setup = setup_of(ENABLES_MINE, skip_unknown=True)
+    framework = setup.profile(setup.configuration.profiles[0]).framework
+    assert setup.skipped == {"Mine"}
+    assert "Mine" not in {plugin.name for plugin in framework.all_plugins}
+
+
+def test_a_plugin_that_cannot_be_made_is_named() -> None:
+    def fail(self: AnyPlugin, handle: object) -> None:
+        raise LookupError("no config")
+
+    broken = made_up("Mine", filter=lambda *_: ())
+    broken.__init__ = fail  # type: ignore[method-assign, assignment]
+    setup = setup_of(ENABLES_MINE, broken)
+    with pytest.raises(PluginError, match="plugin Mine: __init__: LookupError: no config"):
+        setup.profile(setup.configuration.profiles[0])
+
+
+def test_a_plugin_may_refuse_its_arguments_in_its_own_words() -> None:
+    def refuse(self: AnyPlugin, handle: object) -> None:
+        raise PolicyError("deep must be a number")
+
+    strict = made_up("Mine", filter=lambda *_: ())
+    strict.__init__ = refuse  # type: ignore[method-assign, assignment]
+    setup = setup_of(ENABLES_MINE, strict)
+    with pytest.raises(PolicyError, match=r"^deep must be a number$"):
+        setup.profile(setup.configuration.profiles[0])
+
+
+def test_a_scheduler_is_found_by_its_name() -> None:
+    setup = setup_of(None)
+    cluster = cluster_of([node("a")])
+    scheduler = setup.scheduler(cluster)
+    assert scheduler is not None
+    assert scheduler.attempt(cluster.shapes.info(pod())).placed
+    assert setup.scheduler(cluster, "another") is None
+
+
+@pytest.mark.parametrize(("all_nodes", "expected"), [(False, 30), (True, 100)])
+def test_all_nodes_can_be_looked_at_whatever_the_profile_says(all_nodes: bool, expected: int) -> None:
+    setup = setup_of(profile_document(percentage=30), all_nodes=all_nodes)
+    assert setup.profile(setup.configuration.profiles[0]).percentage == expected
