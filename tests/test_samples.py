@@ -29,7 +29,8 @@ THREE_NODES = str(SAMPLES / "three-nodes.json")
 FILES = {
     *(f"cluster/{kind}.yaml" for kind in ("namespaces", "nodes", "pods", "priorityclasses")),
     *(f"cluster/{kind}.yaml" for kind in ("poddisruptionbudgets", "replicasets", "services", "statefulsets")),
-    *(f"manifests/{name}.yaml" for name in ("gpu", "spread", "too-big", "urgent", "web")),
+    *(f"manifests/{name}.yaml" for name in ("checkout", "gpu", "sessions", "spread")),
+    *(f"manifests/{name}.yaml" for name in ("too-big", "urgent", "web")),
     *(f"plugins/{name}.py" for name in ("per_node", "sample_plugin")),
     *(f"policies/{name}.yaml" for name in ("most-allocated", "per-node", "requested-to-capacity")),
     *(f"policies/{name}.yaml" for name in ("sample-plugin", "two-profiles")),
@@ -49,6 +50,12 @@ def placed(*names: str, at: Session | None = None) -> PlaceResult:
     at = at or session()
     manifests = load_manifests([str(SAMPLES / "manifests" / f"{name}.yaml") for name in names])
     return place(at, expand(manifests, at.snapshot).pods)
+
+
+def rolled_out(name: str) -> PlaceResult:
+    at = session()
+    expanded = expand(load_manifests([str(SAMPLES / "manifests" / f"{name}.yaml")]), at.snapshot)
+    return place(at, expanded.pods, rollouts=expanded.rollouts)
 
 
 def explained(name: str) -> ExplainResult:
@@ -138,6 +145,20 @@ def test_the_clusters_own_pending_pod_still_waits_with_the_message_it_has() -> N
     (placement,) = place(at, pending_pods(at.snapshot)).placements
     pod = next(pod for pod in at.snapshot.objects.of(Pod) if pod.key == placement.pod)
     assert [c.message for c in pod.status.conditions or ()] == [placement.message]
+
+
+def test_checkout_becomes_two_pods_with_requests_from_their_limits() -> None:
+    result = placed("checkout")
+    assert [p.pod.rpartition("-")[0] for p in result.placements] == ["shop/checkout-phqqx"] * 2
+    assert all(p.good and "requests of cpu, memory from the limits" in p.defaults[0] for p in result.placements)
+
+
+def test_sessions_are_replaced_from_the_last_to_the_first_each_on_its_own_node() -> None:
+    result = rolled_out("sessions")
+    (rollout,) = result.rollouts
+    assert (rollout.creates, rollout.keeps, rollout.removes, rollout.unfinished) == (3, 0, 3, "")
+    assert [p.pod for p in result.placements] == ["shop/sessions-2", "shop/sessions-1", "shop/sessions-0"]
+    assert result.exit_code == 0
 
 
 def test_policies_are_accepted_and_change_something() -> None:

@@ -15,7 +15,7 @@ def expand_blocks(result: ExpandResult) -> list[Block]:
     blocks: list[Block] = []
     rows: list[tuple[str, ...]] = []
     for pod in result.pods:
-        named = (*pod.pod.split("/", 1), pod.owner or NONE, pod.origin)
+        named: tuple[str, ...] = (*pod.pod.split("/", 1), pod.owner or NONE, pod.origin)
         changes = [(f"{change.path}: {change.text}", change.step) for change in pod.changes]
         for change in changes or [(NONE, NONE)]:
             rows.append((*named, *change))
@@ -38,8 +38,8 @@ def refusal_blocks(refusals: Sequence[Refusal], failed: Sequence[FailedCreate]) 
         rows = tuple((each.object, each.reason, each.origin, each.message) for each in refusals)
         blocks += [Heading("REFUSED by the API server"), Table(("object", "reason", "from", "message"), rows)]
     if failed:
-        rows = tuple((each.owner, str(each.pods), each.message) for each in failed)
-        blocks += [Heading("NOT CREATED by the controllers"), Table(("owner", "pods", "message"), rows)]
+        events = tuple((each.owner, str(each.pods), each.message) for each in failed)
+        blocks += [Heading("NOT CREATED by the controllers"), Table(("owner", "pods", "message"), events)]
     return blocks
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -72,16 +72,11 @@ def load_snapshot(paths: Sequence[str], namespace: str = "default") -> Snapshot:
     return snapshot
 
 
-def load_manifests(
-    paths: Sequence[str],
-    namespace: str = "default",
-    structs: Callable[[str, str], type[Resource] | None] = struct_for,
-) -> list[Manifest]:
+def load_manifests(paths: Sequence[str], namespace: str = "default") -> list[Manifest]:
     """The objects of manifests, in their order.
 
     Namespaced objects without a namespace get ``namespace``; ``metadata.generateName`` may stand for a name.
-    ``structs`` tells the Struct of an apiVersion and kind. Raises InputError, also when the same object
-    appears twice.
+    Raises InputError, also when the same object appears twice.
     """
     manifests = []
     seen: dict[tuple[str, ...], Origin] = {}
@@ -90,7 +85,7 @@ def load_manifests(
             problem = f"expected manifests, found a whole {KIND}"
             raise InputError(problem, source=document.source, place="$.kind")
         for item in items_of(document):
-            manifest = _manifest(item, namespace, structs(item.api_version, item.kind))
+            manifest = _manifest(item, namespace, struct_for(item.api_version, item.kind))
             manifests.append(manifest)
             key = _identity(manifest.obj, item)
             first = seen.setdefault(key, item.origin) if manifest.obj.name else item.origin

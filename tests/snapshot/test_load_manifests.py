@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from kwhatif.api.core import Pod, Service
-from kwhatif.api.kinds import struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
 from kwhatif.snapshot.load import Manifest, Origin, load_manifests
@@ -80,13 +79,12 @@ def test_json_documents_have_lines_too(tmp_path: Path) -> None:
     ]
 
 
-def test_a_known_kind_is_its_struct_and_an_unknown_one_is_kept_raw(tmp_path: Path) -> None:
+def test_a_known_kind_is_its_struct_and_all_are_kept_as_they_are(tmp_path: Path) -> None:
     service, deployment, *pods = load(tmp_path, WEB)
     assert isinstance(service.obj, Service)
-    assert service.raw is None
-    assert all(isinstance(pod.obj, Pod) and pod.raw is None for pod in pods)
+    assert (service.raw["kind"], service.raw["metadata"]) == ("Service", {"name": "web"})
+    assert all(isinstance(pod.obj, Pod) for pod in pods)
     assert type(deployment.obj) is Resource
-    assert deployment.raw is not None
     assert deployment.raw["spec"]["replicas"] == 3
     assert deployment.raw["metadata"] == {"name": "web"}
 
@@ -94,20 +92,6 @@ def test_a_known_kind_is_its_struct_and_an_unknown_one_is_kept_raw(tmp_path: Pat
 def test_raw_objects_are_the_same_from_json(tmp_path: Path) -> None:
     deployment = load(tmp_path, WEB)[1].raw
     assert load(tmp_path, json.dumps(deployment), "web.json")[0].raw == deployment
-
-
-def test_further_structs_can_be_asked_for(tmp_path: Path) -> None:
-    class Deployment(Resource):
-        spec: dict[str, int] | None = None
-
-    def structs(api_version: str, kind: str) -> type[Resource] | None:
-        return Deployment if (api_version, kind) == ("apps/v1", "Deployment") else struct_for(api_version, kind)
-
-    path = tmp_path / "d.yaml"
-    path.write_text("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {replicas: 2}\n")
-    (manifest,) = load_manifests([str(path)], structs=structs)
-    assert isinstance(manifest.obj, Deployment)
-    assert (manifest.obj.spec, manifest.raw) == ({"replicas": 2}, None)
 
 
 def test_only_kinds_that_live_in_namespaces_get_one(tmp_path: Path) -> None:
