@@ -101,9 +101,13 @@ class Session:
         for claim in ephemeral_claims(asked.pod):
             self.cluster.storage.add_claim(claim)
         try:
-            return self.cluster.shapes.info(asked.pod, bound=bound)
+            info = self.cluster.shapes.info(asked.pod, bound=bound)
         except (SelectorError, ValueError) as error:
             raise InputError(f"pod {asked.pod.key}: {error}", source=asked.origin) from error
+        if any(other.uid == info.uid for other in self.cluster.nominated.get(info.nominated, ())):
+            # From now on the nomination is this one's to lose.
+            self.cluster.nominate(info, info.nominated)
+        return info
 
     def attempt(self, scheduler: Scheduler, pod: PodInfo) -> Attempt:
         """One scheduling cycle."""
