@@ -85,6 +85,8 @@ bench: $(INSTALLED) ## time the scheduling loop on small generated workloads
 	done
 	@$(BIN)/python benchmarks/engine.py $(ARGS) .benchmarks/basic.json .benchmarks/spread.json \
 		.benchmarks/affinity.json .benchmarks/preempt.json
+	@$(BIN)/python benchmarks/volumes.py --nodes 200 --pods 200
+	@$(BIN)/python benchmarks/batch.py --nodes 200 --pods 1000
 
 .PHONY: clean
 clean: ## remove everything that was made here

@@ -55,3 +55,14 @@ def test_a_workload_is_the_same_every_time() -> None:
 def test_load_reads_back_what_it_wrote(form: str) -> None:
     (line,) = run("load.py", "--nodes", "20", "--pods", "100", "--format", form)
     assert (line["format"], line["nodes"], line["pods"]) == (form, 20, 100)
+
+
+def test_pods_with_claims_find_nodes() -> None:
+    figures = run("volumes.py", "--nodes", "6", "--pods", "8")
+    assert [line["name"] for line in figures] == [f"volumes-{name}-6-8" for name in ("dynamic", "local", "exclusive")]
+    assert all((line["pods"], line["placed"]) == (8, 8) for line in figures)
+
+
+def test_a_batch_of_deployments_comes_to_rest() -> None:
+    (line,) = run("batch.py", "--nodes", "6", "--deployments", "2", "--pods", "8")
+    assert (line["name"], line["nodes"], line["pods"], line["placed"]) == ("batch-6-2-8", 6, 8, 8)
