@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kwhatif.admission.world import name_of
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.results import Placement, PlaceResult, RolloutPlan, Victim
+from kwhatif.results import Placement, PlaceResult, Victim
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.budgets import Budgets
 from kwhatif.scheduling.explain import scores_at, victims_of
 from kwhatif.scheduling.preemption import ineligible
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.consequences import with_consequences
-from kwhatif.whatif.expand import Rollout, planned
+from kwhatif.whatif.expand import Rollout
 from kwhatif.whatif.fidelity import assess
+from kwhatif.whatif.rolling import Taken, roll_out
 from kwhatif.whatif.session import MOST_ATTEMPTS, Asked, Session
-from kwhatif.workloads.rollout_state import Step
 
 __all__ = ["MOST_TIED", "not_ours", "place", "placement_of", "skipped"]
 
@@ -33,7 +32,7 @@ def place(
 
     ``others`` names objects of the input that no pods were made of, for the fidelity report.
     """
-    run = _Run(session)
+    run = Run(session)
     queue: list[tuple[Any, int, Asked, PodInfo, Scheduler]] = []
     for order, item in enumerate(asked):
         scheduler = session.scheduler(item.pod.spec.scheduler_name)
@@ -58,30 +57,6 @@ def place(
     )
 
 
-def roll_out(rollout: Rollout, run: _Run, asked: list[Asked]) -> RolloutPlan:
-    """Go through an update: new pods are placed with the old ones still there, which leave before the next step.
-
-    The pods are added to those ``asked`` about.
-    """
-    ready: set[str] = set()
-    plan = rollout.begin(lambda pod: name_of(pod) in ready)
-    steps: list[Step] = []
-    for step in plan:
-        steps.append(step)
-        for claim in rollout.claims(step):
-            run.claim(claim)
-        for pod in step.creates:
-            item = rollout.asked(pod)
-            asked.append(item)
-            placement = run.take(item)
-            if placement.good:
-                ready.add(name_of(pod))
-                pod["spec"]["nodeName"] = placement.node or item.pod.spec.node_name
-        for name in step.removes:
-            run.remove(f"{rollout.namespace}/{name}")
-    return planned(rollout, plan, steps)
-
-
 def not_ours(session: Session, asked: Asked, scheduler: Scheduler | None) -> str:
     """Why the scheduler would not take the pod up at all."""
     pod = asked.pod
@@ -98,7 +73,7 @@ def not_ours(session: Session, asked: Asked, scheduler: Scheduler | None) -> str
     return ""
 
 
-class _Run:
+class Run:
     """Placements so far; waiting pods keep their place in the list until they come to an end."""
 
     def __init__(self, session: Session) -> None:
@@ -107,30 +82,47 @@ class _Run:
         self._waiting: dict[str, tuple[int, Asked, Attempt, tuple[Victim, ...]]] = {}
         self.placements: list[Placement] = []
         self.evicted: list[PodInfo] = []
+        self.left = 0
+        self._uids: dict[str, str] = {}
 
     def skip(self, asked: Asked, reason: str) -> None:
         self.placements.append(skipped(asked, reason))
 
-    def take(self, asked: Asked) -> Placement:
+    def take(self, asked: Asked) -> Taken:
         """What becomes of one more pod, by itself; permits are waited for."""
         scheduler = self._session.scheduler(asked.pod.spec.scheduler_name)
         reason = not_ours(self._session, asked, scheduler)
-        place = len(self.placements)
+        index = len(self.placements)
+        info = None
         if reason or scheduler is None:
             self.skip(asked, reason)
         else:
-            self.schedule(asked, self._session.info(asked), scheduler)
+            info = self._session.info(asked)
+            self.schedule(asked, info, scheduler)
             self.wait()
-        return self.placements[place]
+            self._uids[asked.pod.key] = info.uid
+        return Taken(asked, info, index, self.placements[index], self.left)
+
+    def again(self, taken: Taken) -> None:
+        """Try a pod once more that found no node; what it comes to takes the place of what it came to before."""
+        scheduler = self._session.scheduler(taken.asked.pod.spec.scheduler_name)
+        taken.left = self.left
+        if taken.placement.good or taken.info is None or scheduler is None:
+            return
+        self.schedule(taken.asked, taken.info, scheduler)
+        self.wait()
+        taken.placement = self.placements[taken.index] = self.placements.pop()
 
     def claim(self, claim: PersistentVolumeClaim) -> None:
+        """A claim comes into being."""
         self._session.cluster.storage.add_claim(claim)
 
     def remove(self, key: str) -> None:
         """A pod that runs leaves its node."""
-        uid = self._session.uid_of(key)
+        uid = self._uids.get(key) or self._session.uid_of(key)
         if uid is not None and self._session.cluster.find(uid) is not None:
             self._session.cluster.forget(uid)
+            self.left += 1
 
     def schedule(self, asked: Asked, info: PodInfo, scheduler: Scheduler) -> None:
         victims: tuple[Victim, ...] = ()

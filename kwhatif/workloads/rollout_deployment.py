@@ -186,4 +186,5 @@ class DeploymentRollout(Rollout):
         older = sum(member.active for member in self.members) - sum(member.active for member in of_new)
         if updated >= self.replicas and not older:
             return ""
-        return f"{updated} of {self.replicas} updated pods are available, {older} old pods remain"
+        remain = "1 old pod remains" if older == 1 else f"{older} old pods remain"
+        return f"{updated} of {self.replicas} updated pods are available, {remain}"
