@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.types import Int64Array
+from kwhatif.cluster.types import AnyArray, Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.framework.diagnosis import Diagnosis
@@ -81,7 +83,11 @@ class Framework:
 
     def ask_filter(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> Iterator[Rejection]:
         try:
-            yield from plugin.filter(pod, view, state)
+            for rejection in plugin.filter(pod, view, state):
+                where = rejection.where
+                if where.shape != (view.size,) or where.dtype != np.bool_:
+                    raise TypeError(f"a rejection is of {_spelt(where)}, it should be of bool[{view.size}]")
+                yield rejection
         except KwhatifError:
             raise
         except Exception as error:
@@ -103,6 +109,9 @@ class Framework:
 
     def ask_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> Int64Array:
         scores: Int64Array = _call(plugin, "score", pod, pod, view, state)
+        if scores.shape != (view.size,) or scores.dtype != np.int64:
+            problem = f"returns {_spelt(scores)}, it should be int64[{view.size}]"
+            raise PluginError(plugin.name, "score", problem)
         return scores
 
     def ask_normalize(
@@ -214,3 +223,8 @@ def _call(plugin: AnyPlugin, hook: str, pod: PodInfo, *arguments: object) -> Any
 
 def _blame(plugin: AnyPlugin, hook: str, pod: PodInfo, error: Exception) -> PluginError:
     return PluginError(plugin.name, hook, f"{type(error).__name__}: {error}", pod=pod.key)
+
+
+def _spelt(array: AnyArray) -> str:
+    """``float64[3, 2]``."""
+    return f"{array.dtype}[{', '.join(map(str, array.shape))}]"

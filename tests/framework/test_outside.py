@@ -57,6 +57,20 @@ class Refusing:
         return f"{pod.name} may not be on {node}"
 
 
+class TooWide(Plugin[None, None]):
+    name = "TooWide"
+
+    def filter(self, pod: Any, nodes: Any, state: None) -> Iterator[Rejection]:
+        yield Rejection(np.ones(7, np.bool_), "node(s) were no good")
+
+
+class InFractions(Plugin[None, None]):
+    name = "InFractions"
+
+    def score(self, pod: Any, nodes: Any, state: None) -> Any:
+        return np.full(nodes.size, 0.5)
+
+
 class OverColumns(Plugin[None, None]):
     name = "OverColumns"
 
@@ -246,3 +260,20 @@ def test_a_plugin_over_columns_needs_no_adapter() -> None:
     scheduler = scheduler_with("OverColumns")
     message = scheduler.attempt(scheduler.cluster.shapes.info(pod())).message
     assert message.startswith("0/2 nodes are available: 2 node(s) were no good. ")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        (
+            "TooWide",
+            "plugin TooWide: filter for pod default/p: TypeError: a rejection is of bool[7], it should be of bool[",
+        ),
+        ("InFractions", "plugin InFractions: score: returns float64[2], it should be int64[2]"),
+    ],
+)
+def test_columns_of_the_wrong_shape_or_type_are_the_plugins_fault(name: str, problem: str) -> None:
+    scheduler = scheduler_with(name)
+    with pytest.raises(PluginError) as caught:
+        scheduler.attempt(scheduler.cluster.shapes.info(pod("p")))
+    assert str(caught.value).startswith(problem)
