@@ -34,6 +34,10 @@ def admit(request: Request) -> Refused | None:
         return None
     name, priority, policy = found or ("", 0, _LOWER)
     given = spec.get("priority")
+    if given and not request.world.knows("PriorityClass"):
+        request.changed(_STEP, "spec.priority", f"no PriorityClass is known: {given} is taken as it is given")
+        spec["preemptionPolicy"] = spec.get("preemptionPolicy") or _LOWER
+        return None
     if given is not None and given != priority:
         why = f"the integer value of priority ({given}) must not be provided in pod spec; "
         return request.forbidden(

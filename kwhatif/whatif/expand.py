@@ -156,6 +156,10 @@ class _Expansion:
         return typed
 
     def _workload(self, obj: Object, origin: str) -> None:
+        if obj["kind"] == "Pod" and _stored(obj):
+            self._world.put(obj)
+            self._done.pods.append(self._asked(obj, origin, "", ()))
+            return
         old = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
         answer = self._server.create(obj) if old is None else self._server.update(obj)
         if isinstance(answer, Refused):
@@ -302,6 +306,12 @@ def called(obj: Object) -> str:
     """``Deployment shop/web``."""
     name = name_of(obj) or f"{(obj.get('metadata') or {}).get('generateName', '')}..."
     return f"{obj['kind']} {namespace_of(obj)}/{name}" if namespace_of(obj) else f"{obj['kind']} {name}"
+
+
+def _stored(obj: Object) -> bool:
+    """Whether an API server has had this object already, so that there is nothing left to fill in or to refuse."""
+    metadata = obj.get("metadata") or {}
+    return bool(metadata.get("uid") and metadata.get("creationTimestamp"))
 
 
 def _whole(manifest: Manifest) -> Object:
