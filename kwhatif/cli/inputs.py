@@ -133,7 +133,8 @@ def expanded_from(
         return Expanded()
     manifests = load_manifests(paths, namespace)
     where = [TemplatePath.parse(text) for text in templates]
-    expanded = expand(manifests, snapshot, plugins=(*DEFAULT_PLUGINS, *admission_plugins), templates=where)
+    extra = [name for names in admission_plugins for name in names.split(",")]
+    expanded = expand(manifests, snapshot, plugins=(*DEFAULT_PLUGINS, *extra), templates=where)
     if pods_needed and expanded.empty and not any(makes_pods(manifest.raw, where) for manifest in manifests):
         raise no_pods(paths, manifests)
     return expanded

@@ -77,8 +77,8 @@ AdmissionPlugins = Annotated[
     list[str] | None,
     typer.Option(
         "--admission-plugins",
-        metavar="NAME",
-        help="Turn on an admission plugin besides those that are on by default (repeatable).",
+        metavar="NAME,...",
+        help="Turn on admission plugins besides those that are on by default (repeatable).",
         show_default=False,
     ),
 ]
