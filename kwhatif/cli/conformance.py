@@ -5,24 +5,16 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from enum import StrEnum
 from typing import IO, Annotated
 
 import typer
 
-from kwhatif.cli.options import Plugins, SkipUnknown
+from kwhatif.cli.options import Plugins, SkipUnknown, Tables
 from kwhatif.cli.output import finish, new_file, packed, rendered
 
-__all__ = ["Output", "app", "conformance"]
+__all__ = ["app", "conformance"]
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-
-class Output(StrEnum):
-    table = "table"
-    json = "json"
-    yaml = "yaml"
-    markdown = "markdown"
 
 
 @app.command()
@@ -45,7 +37,7 @@ def conformance(
         ),
     ] = None,
     show: Annotated[int, typer.Option("--show", metavar="N", min=0, help="Differences to print for each file.")] = 5,
-    output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.table,
+    output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
     plugin: Plugins = None,
     skip_unknown_plugins: SkipUnknown = False,
 ) -> None:

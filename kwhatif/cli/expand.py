@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kwhatif.cli.inputs import check_stdin, counts, expanded_from, read_snapshot
-from kwhatif.cli.options import AdmissionPlugins, IgnoreUnknown, Namespace, Templates
+from kwhatif.cli.options import AdmissionPlugins, IgnoreUnknown, Namespace, Tables, Templates
 from kwhatif.cli.output import Notes, finish, rendered
 
 if TYPE_CHECKING:
     from kwhatif.results import ExpandResult
 
-__all__ = ["Output", "app", "expand"]
+__all__ = ["app", "expand"]
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-
-class Output(StrEnum):
-    table = "table"
-    json = "json"
-    yaml = "yaml"
-    markdown = "markdown"
 
 
 @app.command()
@@ -43,8 +35,8 @@ def expand(
     ] = None,
     namespace: Namespace = "default",
     output: Annotated[
-        Output, typer.Option("-o", "--output", help="The format to print; yaml is the pods and claims alone.")
-    ] = Output.table,
+        Tables, typer.Option("-o", "--output", help="The format to print; yaml is the pods and claims alone.")
+    ] = Tables.table,
     templates: Templates = None,
     admission_plugins: AdmissionPlugins = None,
     ignore_unknown: IgnoreUnknown = False,
@@ -66,8 +58,8 @@ def expand(
     finish(_rendered(result, output), result.exit_code, notes)
 
 
-def _rendered(result: ExpandResult, output: Output) -> str:
-    if output is Output.yaml:
+def _rendered(result: ExpandResult, output: Tables) -> str:
+    if output is Tables.yaml:
         from kwhatif.report.structured import as_documents
 
         return as_documents([*(pod.object for pod in result.pods), *result.claims])

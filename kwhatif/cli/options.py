@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -16,8 +17,19 @@ __all__ = [
     "SkipUnknown",
     "Snapshots",
     "Strict",
+    "Tables",
     "Templates",
 ]
+
+
+class Tables(StrEnum):
+    """The formats of answers that are tables."""
+
+    table = "table"
+    json = "json"
+    yaml = "yaml"
+    markdown = "markdown"
+
 
 Snapshots = Annotated[
     list[str],
