@@ -116,7 +116,8 @@ def _whole(listed: Any, kind: str) -> list[dict[str, Any]]:
             check_name(checked)
         except InputError as error:
             raise inside(error, "", f"$[{i}]") from None
-        obj.setdefault("kind", kind)
+        group = KEPT_WHOLE[kind]
+        obj["kind"], obj["apiVersion"] = kind, obj.get("apiVersion") or (f"{group}/v1" if group else "v1")
     return objects
 
 

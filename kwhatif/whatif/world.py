@@ -8,11 +8,14 @@ from typing import Any
 import msgspec
 
 from kwhatif.admission.answer import Object
+from kwhatif.admission.decoding import fill_empty_items, misshapen
 from kwhatif.admission.world import World
 from kwhatif.api.core import Node
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED
 from kwhatif.api.meta import Resource
+from kwhatif.api.mismatch import described
 from kwhatif.api.quantity import Quantity
+from kwhatif.errors import InputError
 from kwhatif.snapshot.model import Snapshot
 
 __all__ = ["nodes_of", "plain", "world_of"]
@@ -21,7 +24,10 @@ _CLUSTER_WIDE = ("Namespace", "PriorityClass", "StorageClass")
 
 
 def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
-    """The objects of some namespaces, and those of none that admission looks up."""
+    """The objects of some namespaces, and those of none that admission looks up.
+
+    Raises InputError for one that no API server could have stored.
+    """
     world = World()
     for kind in (*snapshot.objects.covered(), *snapshot.whole):
         world.cover(kind)
@@ -35,6 +41,11 @@ def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
     for objects in snapshot.whole.values():
         for whole in objects:
             if whole["metadata"].get("namespace", "") in {"", *namespaces}:
+                fill_empty_items(whole)
+                refused = misshapen(whole)
+                if refused is not None:
+                    name = f"{whole['kind']} {described(whole['metadata']['name'])}"
+                    raise InputError(f"{name}: {refused.message}", source=snapshot.source)
                 world.put(whole)
     return world
 

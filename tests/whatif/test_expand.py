@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kwhatif.errors import InputError
 from kwhatif.snapshot.load import load_manifests, load_snapshot
 from kwhatif.snapshot.model import Snapshot
 from kwhatif.whatif.expand import Expanded, expand, summarized
@@ -122,3 +123,16 @@ def test_kinds_that_nobody_knows_are_counted_unless_their_template_is_pointed_to
     pointed = expanded(tmp_path, gadget, templates=[TemplatePath.parse("example.com/Gadget=$.spec.template")])
     assert [item.pod.name for item in pointed.pods] == ["handy-1", "handy-2"]
     assert not pointed.unknown
+
+
+def test_an_object_of_the_cluster_that_cannot_be_is_bad_input(tmp_path: Path) -> None:
+    odd = deployment("web", 1)
+    odd["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": [1]}
+    with pytest.raises(InputError, match=r'Deployment "web": .*containers\[0\].resources.requests: expected an object'):
+        expanded(tmp_path, a_pod("p"), cluster=(odd,))
+
+
+def test_a_null_in_a_list_of_the_cluster_is_an_empty_item(tmp_path: Path) -> None:
+    replicas = a("ReplicaSet", "web-1", deployment("web", 1)["spec"], api="apps/v1", ownerReferences=[None])
+    found = expanded(tmp_path, deployment("web", 2), cluster=(deployment("web", 1), replicas))
+    assert summarized(found).exit_code == 0
