@@ -18,6 +18,7 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KINDS, kept_whole
 from kwhatif.api.meta import Resource
 from kwhatif.api.others import PersistentVolumeClaim
+from kwhatif.errors import InputError
 from kwhatif.results import (
     ChangeRecord,
     ExpandedPod,
@@ -37,6 +38,9 @@ from kwhatif.workloads.rollout import Plan, plan
 from kwhatif.workloads.rollout_state import Step
 
 __all__ = ["Expanded", "Rollout", "called", "expand", "planned", "summarized"]
+
+MOST_PODS = 100_000
+"""So many pods of one workload are unfolded; Kubernetes itself is made for 150,000 in a cluster."""
 
 SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
@@ -162,6 +166,8 @@ class _Expansion:
             return
         old = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
         answer = self._server.create(obj) if old is None else self._server.update(obj)
+        if not isinstance(answer, Refused):
+            _check_size(answer.object, origin)
         if isinstance(answer, Refused):
             self._refused(obj, origin, answer)
         elif old is None or obj["kind"] == "Pod":
@@ -306,6 +312,15 @@ def called(obj: Object) -> str:
     """``Deployment shop/web``."""
     name = name_of(obj) or f"{(obj.get('metadata') or {}).get('generateName', '')}..."
     return f"{obj['kind']} {namespace_of(obj)}/{name}" if namespace_of(obj) else f"{obj['kind']} {name}"
+
+
+def _check_size(obj: Object, origin: str) -> None:
+    """Raises InputError for a number of pods that is surely a slip, and that nobody would wait for."""
+    for key in ("replicas", "parallelism"):
+        number = (obj.get("spec") or {}).get(key)
+        if isinstance(number, int) and number > MOST_PODS:
+            problem = f"expected no more than {MOST_PODS} pods, found {number}"
+            raise InputError(problem, source=origin, place=f"$.spec.{key}")
 
 
 def _stored(obj: Object) -> bool:

@@ -42,12 +42,19 @@ def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
         for whole in objects:
             if whole["metadata"].get("namespace", "") in {"", *namespaces}:
                 fill_empty_items(whole)
-                refused = misshapen(whole)
-                if refused is not None:
-                    name = f"{whole['kind']} {described(whole['metadata']['name'])}"
-                    raise InputError(f"{name}: {refused.message}", source=snapshot.source)
+                _check(whole, snapshot.source)
                 world.put(whole)
     return world
+
+
+def _check(whole: Object, source: str) -> None:
+    """Raises InputError if controllers could not make sense of an object."""
+    refused = misshapen(whole)
+    problem = refused.message if refused is not None else ""
+    if not problem and ((whole.get("spec") or {}).get("replicas") or 0) < 0:
+        problem = f"spec.replicas: expected no less than 0, found {whole['spec']['replicas']}"
+    if problem:
+        raise InputError(f"{whole['kind']} {described(whole['metadata']['name'])}: {problem}", source=source)
 
 
 def nodes_of(snapshot: Snapshot) -> list[Object]:

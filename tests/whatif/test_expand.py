@@ -132,7 +132,17 @@ def test_an_object_of_the_cluster_that_cannot_be_is_bad_input(tmp_path: Path) ->
         expanded(tmp_path, a_pod("p"), cluster=(odd,))
 
 
+def test_so_is_one_that_wants_less_than_no_pods(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r'Deployment "web": spec.replicas: expected no less than 0, found -1'):
+        expanded(tmp_path, a_pod("p"), cluster=(deployment("web", -1),))
+
+
 def test_a_null_in_a_list_of_the_cluster_is_an_empty_item(tmp_path: Path) -> None:
     replicas = a("ReplicaSet", "web-1", deployment("web", 1)["spec"], api="apps/v1", ownerReferences=[None])
     found = expanded(tmp_path, deployment("web", 2), cluster=(deployment("web", 1), replicas))
     assert summarized(found).exit_code == 0
+
+
+def test_a_workload_of_absurd_size_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"\$.spec.replicas: expected no more than 100000 pods, found 2000000000"):
+        expanded(tmp_path, deployment("web", 2_000_000_000))
