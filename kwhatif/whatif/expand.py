@@ -166,11 +166,11 @@ class _Expansion:
             return
         old = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
         answer = self._server.create(obj) if old is None else self._server.update(obj)
-        if not isinstance(answer, Refused):
-            _check_size(answer.object, origin)
         if isinstance(answer, Refused):
             self._refused(obj, origin, answer)
-        elif old is None or obj["kind"] == "Pod":
+            return
+        _check_size(answer.object, origin)
+        if old is None or obj["kind"] == "Pod":
             self._made(answer.object, origin, answer.changes)
         else:
             self._update(old, answer.object, origin)
