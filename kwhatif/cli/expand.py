@@ -46,7 +46,7 @@ def expand(
     Exit codes: 0 everything is let in, 1 something is refused or gets stuck, 2 usage or input error.
     """
     from kwhatif.snapshot.model import Snapshot
-    from kwhatif.whatif.expand import summarized
+    from kwhatif.whatif.expand_result import summarized
 
     check_stdin(*files, *(snapshot or ()))
     notes = Notes()

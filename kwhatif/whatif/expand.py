@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.admission.answer import Change, Object, Refused
-from kwhatif.admission.pipeline import DEFAULT_PLUGINS, NOT_MODELLED
+from kwhatif.admission.pipeline import DEFAULT_PLUGINS
 from kwhatif.admission.server import ApiServer
 from kwhatif.admission.world import name_of, namespace_of
 from kwhatif.api.core import Pod
@@ -20,14 +20,9 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.errors import InputError
 from kwhatif.results import (
-    ChangeRecord,
-    ExpandedPod,
-    ExpandResult,
     FailedCreate,
     Refusal,
     RefusedField,
-    RolloutPlan,
-    RolloutStep,
 )
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.model import Snapshot
@@ -37,7 +32,7 @@ from kwhatif.workloads.controllers import TemplatePath, makes_pods, reconcile
 from kwhatif.workloads.rollout import Plan, plan
 from kwhatif.workloads.rollout_state import Step
 
-__all__ = ["Expanded", "Rollout", "called", "expand", "planned", "summarized"]
+__all__ = ["Expanded", "Rollout", "called", "expand"]
 
 MOST_PODS = 100_000
 """So many pods of one workload are unfolded; Kubernetes itself is made for 150,000 in a cluster."""
@@ -250,62 +245,6 @@ class _Expansion:
         if self._nodes is None:
             self._nodes = nodes_of(self._snapshot)
         return self._nodes
-
-
-def summarized(expanded: Expanded) -> ExpandResult:
-    """The pods, claims and refusals as a result; updates as if every new pod found its node."""
-    plans = []
-    for rollout in expanded.rollouts:
-        plan_ = rollout.begin(lambda pod: True)
-        steps = []
-        for step in plan_:
-            steps.append(step)
-            rollout.claims(step)
-            expanded.pods += map(rollout.asked, step.creates)
-        plans.append(planned(rollout, plan_, steps))
-    return ExpandResult(
-        pods=tuple(_record(expanded, item) for item in expanded.pods),
-        claims=tuple(expanded.claims),
-        refusals=tuple(expanded.refusals),
-        failed=tuple(expanded.failed),
-        rollouts=tuple(plans),
-        unknown=dict(sorted(expanded.unknown.items())),
-        not_modelled=NOT_MODELLED,
-    )
-
-
-def _record(expanded: Expanded, item: Asked) -> ExpandedPod:
-    changes = expanded.trails[item.pod.key]
-    return ExpandedPod(
-        pod=item.pod.key,
-        owner=item.owner,
-        origin=item.origin,
-        changes=tuple(ChangeRecord(step=change.step, path=change.path, text=change.text) for change in changes),
-        object=expanded.whole[item.pod.key],
-    )
-
-
-def planned(rollout: Rollout, plan_: Plan, steps: Sequence[Step]) -> RolloutPlan:
-    """What came of a rollout, in names and numbers."""
-    return RolloutPlan(
-        object=rollout.name,
-        origin=rollout.origin,
-        creates=len(plan_.created),
-        keeps=len(plan_.kept),
-        removes=len(plan_.removed),
-        unfinished=plan_.unfinished,
-        steps=tuple(
-            RolloutStep(
-                live_old=step.live.old,
-                live_new=step.live.new,
-                terminating_old=step.terminating.old,
-                terminating_new=step.terminating.new,
-                creates=tuple(map(name_of, step.creates)),
-                removes=step.removes,
-            )
-            for step in steps
-        ),
-    )
 
 
 def called(obj: Object) -> str:

@@ -9,7 +9,8 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.world import name_of
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results import Placement, RolloutPlan
-from kwhatif.whatif.expand import Rollout, planned
+from kwhatif.whatif.expand import Rollout
+from kwhatif.whatif.expand_result import planned
 from kwhatif.whatif.session import Asked
 from kwhatif.workloads.rollout_state import Step
 
