@@ -11,11 +11,11 @@ from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.request import Request, within
 from kwhatif.admission.world import World, name_of
 
-__all__ = ["admit", "validate"]
+__all__ = ["SYSTEM_CLASSES", "admit", "validate"]
 
 _STEP = "Priority"
 _LOWER = "PreemptLowerPriority"
-_SYSTEM = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
 def admit(request: Request) -> Refused | None:
@@ -71,7 +71,7 @@ def _named(world: World, name: str) -> tuple[str, int, str] | None:
     for found in _classes(world):
         if name_of(found) == name:
             return _values(found)
-    return (name, _SYSTEM[name], _LOWER) if name in _SYSTEM else None
+    return (name, SYSTEM_CLASSES[name], _LOWER) if name in SYSTEM_CLASSES else None
 
 
 def _global_default(world: World) -> tuple[str, int, str] | None:

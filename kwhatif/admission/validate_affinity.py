@@ -5,6 +5,8 @@ Upstream: pkg/apis/core/validation/validation.go and apimachinery/pkg/apis/meta/
 
 from __future__ import annotations
 
+from typing import Any
+
 from kwhatif.admission.answer import Object
 from kwhatif.admission.name_rules import check_label_key, check_labels, dns_label, dns_subdomain, label_value
 from kwhatif.admission.problems import Problems
@@ -48,15 +50,7 @@ def check_label_selector(problems: Problems, selector: Object | None, path: str)
     for i, item in enumerate(each(selector, "matchExpressions")):
         where = f"{path}.matchExpressions[{i}]"
         values = item.get("values") or []
-        match item.get("operator") or "":
-            case "In" | "NotIn":
-                if not values:
-                    problems.required(f"{where}.values", _ONE_OF_SEVERAL)
-            case "Exists" | "DoesNotExist":
-                if values:
-                    problems.forbidden(f"{where}.values", _NONE)
-            case other:
-                problems.invalid(f"{where}.operator", other, _NO_OPERATOR)
+        _set_requirement(problems, item.get("operator") or "", values, where)
         check_label_key(problems, item.get("key") or "", f"{where}.key")
         _label_values(problems, values, where)
 
@@ -120,20 +114,27 @@ def _node_term(problems: Problems, term: Object, path: str, *, values: bool) -> 
 def _node_requirement(problems: Problems, item: Object, path: str, *, values: bool) -> None:
     given = item.get("values") or []
     match item.get("operator") or "":
-        case "In" | "NotIn":
-            if not given:
-                problems.required(f"{path}.values", _ONE_OF_SEVERAL)
-        case "Exists" | "DoesNotExist":
-            if given:
-                problems.forbidden(f"{path}.values", _NONE)
         case "Gt" | "Lt":
             if len(given) != 1:
                 problems.required(f"{path}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'")
-        case other:
-            problems.invalid(f"{path}.operator", other, _NO_OPERATOR)
+        case operator:
+            _set_requirement(problems, operator, given, path)
     check_label_key(problems, item.get("key") or "", f"{path}.key")
     if values:
         _label_values(problems, given, path)
+
+
+def _set_requirement(problems: Problems, operator: str, values: list[Any], path: str) -> None:
+    """The operators about sets of values, which label selectors and node selectors share."""
+    match operator:
+        case "In" | "NotIn":
+            if not values:
+                problems.required(f"{path}.values", _ONE_OF_SEVERAL)
+        case "Exists" | "DoesNotExist":
+            if values:
+                problems.forbidden(f"{path}.values", _NONE)
+        case other:
+            problems.invalid(f"{path}.operator", other, _NO_OPERATOR)
 
 
 def _field_requirement(problems: Problems, item: Object, path: str) -> None:

@@ -23,7 +23,7 @@ from kwhatif.api.quantity_text import (
     fits,
 )
 
-__all__ = ["Quantity", "QuantityError"]
+__all__ = ["Quantity", "QuantityError", "plain_quantity"]
 
 
 class Quantity:
@@ -244,3 +244,10 @@ def _without_factor(number: int, factor: int) -> tuple[int, int]:
         number //= factor
         times += 1
     return number, times
+
+
+def plain_quantity(value: object) -> str:
+    """The text of a quantity, for msgspec's ``enc_hook``, which wants NotImplementedError for anything else."""
+    if isinstance(value, Quantity):
+        return str(value)
+    raise NotImplementedError(f"plain values have no place for a {type(value).__name__}")

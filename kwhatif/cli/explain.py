@@ -10,6 +10,7 @@ import typer
 from kwhatif.cli.inputs import add_objects, check_stdin, note_unused_plugins, read_setup, read_snapshot
 from kwhatif.cli.options import (
     AdmissionPlugins,
+    AllNodes,
     IgnoreUnknown,
     Plugins,
     Policy,
@@ -77,9 +78,7 @@ def explain(
     ] = None,
     no_fixes: Annotated[bool, typer.Option("--no-fixes", help="Do not look for changes that would help.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Show every node, however many there are.")] = False,
-    all_nodes: Annotated[
-        bool, typer.Option("--all-nodes", help="Score all feasible nodes, whatever percentageOfNodesToScore says.")
-    ] = False,
+    all_nodes: AllNodes = False,
     templates: Templates = None,
     admission_plugins: AdmissionPlugins = None,
     ignore_unknown: IgnoreUnknown = False,

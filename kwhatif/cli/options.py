@@ -9,6 +9,7 @@ import typer
 
 __all__ = [
     "AdmissionPlugins",
+    "AllNodes",
     "IgnoreUnknown",
     "Namespace",
     "Plugins",
@@ -62,6 +63,10 @@ Plugins = Annotated[
 SkipUnknown = Annotated[
     bool,
     typer.Option("--skip-unknown-plugins", help="Go on without plugins that nobody provides, and say so."),
+]
+AllNodes = Annotated[
+    bool,
+    typer.Option("--all-nodes", help="Score all feasible nodes, whatever percentageOfNodesToScore says."),
 ]
 Strict = Annotated[
     bool,

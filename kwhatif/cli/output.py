@@ -13,6 +13,7 @@ import typer
 
 from kwhatif.errors import UsageError
 from kwhatif.report.escape import clean
+from kwhatif.snapshot.drafts import draft_of
 
 if TYPE_CHECKING:
     import msgspec
@@ -99,16 +100,8 @@ def new_file(path: str) -> Iterator[IO[bytes]]:
             with target.open("wb") as file:
                 yield file
             return
-        draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            with draft.open("xb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(target)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
+        with draft_of(target) as file:
+            yield file
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
 

@@ -10,6 +10,7 @@ import typer
 from kwhatif.cli.inputs import add_objects, check_stdin, expanded_from, note_unused_plugins, read_setup, read_snapshot
 from kwhatif.cli.options import (
     AdmissionPlugins,
+    AllNodes,
     IgnoreUnknown,
     Namespace,
     Plugins,
@@ -61,9 +62,7 @@ def place(
     with_pending: Annotated[
         bool, typer.Option("--with-pending", help="Also place the snapshot's own pending pods.")
     ] = False,
-    all_nodes: Annotated[
-        bool, typer.Option("--all-nodes", help="Score all feasible nodes, whatever percentageOfNodesToScore says.")
-    ] = False,
+    all_nodes: AllNodes = False,
     timeline: Annotated[
         bool, typer.Option("--timeline", help="Simulate the queue over time, retries and all, and tell the story.")
     ] = False,

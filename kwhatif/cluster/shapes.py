@@ -16,7 +16,7 @@ import numpy as np
 
 from kwhatif.api.core import Affinity, Condition, Pod, PodAffinity, PodAffinityTerm, PodSpec
 from kwhatif.api.meta import OwnerReference
-from kwhatif.api.quantity import Quantity
+from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.selectors import RequiredNodeAffinity, Selector
 from kwhatif.cluster.requests import (
     NON_ZERO,
@@ -158,7 +158,7 @@ class ShapeTable:
         self._requests = np.zeros((16, 8), np.int64)
         self._non_zero = np.zeros((16, 2), np.int64)
         self._priorities = np.zeros(16, np.int64)
-        self._encoder = msgspec.msgpack.Encoder(enc_hook=_encode_quantity)
+        self._encoder = msgspec.msgpack.Encoder(enc_hook=plain_quantity)
 
     @property
     def requests(self) -> Int64Array:
@@ -334,9 +334,3 @@ def _host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
 
 def _doubled(array: Int64Array) -> Int64Array:
     return np.concatenate([array, np.zeros_like(array)])
-
-
-def _encode_quantity(value: object) -> str:
-    if isinstance(value, Quantity):
-        return str(value)
-    raise TypeError(f"no encoding for {type(value).__name__}")

@@ -24,8 +24,9 @@ from kwhatif.api.decode import convert, decode_json, decode_list
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described, step
-from kwhatif.api.quantity import Quantity
+from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
+from kwhatif.snapshot.drafts import draft_of
 from kwhatif.snapshot.objects import check_name, inside
 
 __all__ = ["API_VERSION", "KIND", "Snapshot", "read_envelope", "write_snapshot"]
@@ -154,31 +155,13 @@ def write_snapshot(snapshot: Snapshot, path: str) -> None:
     by_kind: dict[str, Any] = {kind: snapshot.objects.of(KINDS[kind]) for kind in snapshot.objects.covered()}
     by_kind = dict(sorted((by_kind | snapshot.whole).items()))
     envelope = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "objects": by_kind}
-    data = msgspec.json.encode(envelope, enc_hook=_text_of) + b"\n"
+    data = msgspec.json.encode(envelope, enc_hook=plain_quantity) + b"\n"
     if path.endswith(".gz"):
         data = gzip.compress(data, compresslevel=6, mtime=0)
     elif path.endswith(".zst"):
         data = zstandard.ZstdCompressor(level=9).compress(data)
     try:
-        _replace(Path(os.path.realpath(path)), data)
+        with draft_of(Path(os.path.realpath(path))) as file:
+            file.write(data)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None
-
-
-def _replace(path: Path, data: bytes) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with draft.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-
-
-def _text_of(value: Any) -> str:
-    if isinstance(value, Quantity):
-        return str(value)
-    raise NotImplementedError(f"a snapshot has no place for a {type(value).__name__}")

@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from kwhatif.admission.answer import Change, Object, Refused
+from kwhatif.admission.answer import Change, Created, Object, Refused
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS
+from kwhatif.admission.priority import SYSTEM_CLASSES
 from kwhatif.admission.server import ApiServer
 from kwhatif.admission.world import name_of, namespace_of
 from kwhatif.api.core import Pod
@@ -36,8 +37,6 @@ __all__ = ["Expanded", "Rollout", "called", "expand"]
 
 MOST_PODS = 100_000
 """So many pods of one workload are unfolded; Kubernetes itself is made for 150,000 in a cluster."""
-
-SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 
 @dataclass(frozen=True)
@@ -141,12 +140,17 @@ class _Expansion:
 
     def _claim(self, obj: Object, origin: str) -> list[PersistentVolumeClaim]:
         """The claim as it would be stored, or nothing if it is refused."""
-        there = self._world.get("PersistentVolumeClaim", namespace_of(obj), name_of(obj))
+        stored = self._applied(obj, origin)
+        return [] if stored is None else self._keep_claims([stored.object])
+
+    def _applied(self, obj: Object, origin: str) -> Created | None:
+        """Create an object, or update it if it is there; None if it is refused."""
+        there = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
         answer = self._server.create(obj) if there is None else self._server.update(obj)
         if isinstance(answer, Refused):
             self._refused(obj, origin, answer)
-            return []
-        return self._keep_claims([answer.object])
+            return None
+        return answer
 
     def _keep_claims(self, claims: Sequence[Object]) -> list[PersistentVolumeClaim]:
         typed = [convert(claim, PersistentVolumeClaim) for claim in claims]
@@ -160,15 +164,14 @@ class _Expansion:
             self._done.pods.append(self._asked(obj, origin, "", ()))
             return
         old = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
-        answer = self._server.create(obj) if old is None else self._server.update(obj)
-        if isinstance(answer, Refused):
-            self._refused(obj, origin, answer)
+        stored = self._applied(obj, origin)
+        if stored is None:
             return
-        _check_size(answer.object, origin)
+        _check_size(stored.object, origin)
         if old is None or obj["kind"] == "Pod":
-            self._made(answer.object, origin, answer.changes)
+            self._made(stored.object, origin, stored.changes)
         else:
-            self._update(old, answer.object, origin)
+            self._update(old, stored.object, origin)
 
     def _made(self, obj: Object, origin: str, changes: tuple[Change, ...] = ()) -> None:
         """All that the controllers make of a new object. ``changes`` is what admission did to that."""

@@ -35,13 +35,10 @@ def place(
     run = Run(session)
     queue: list[tuple[Any, int, Asked, PodInfo, Scheduler]] = []
     for order, item in enumerate(asked):
-        scheduler = session.scheduler(item.pod.spec.scheduler_name)
-        reason = not_ours(session, item, scheduler)
-        if reason or scheduler is None:
-            run.skip(item, reason)
-            continue
-        info = session.info(item)
-        queue.append((scheduler.framework.queue_key(info, order), order, item, info, scheduler))
+        ours = run.ours(item)
+        if ours is not None:
+            info, scheduler = ours
+            queue.append((scheduler.framework.queue_key(info, order), order, item, info, scheduler))
     for _, _, item, info, scheduler in sorted(queue, key=lambda entry: entry[:2]):
         run.schedule(item, info, scheduler)
     run.wait()
@@ -85,31 +82,31 @@ class Run:
         self.left = 0
         self._uids: dict[str, str] = {}
 
-    def skip(self, asked: Asked, reason: str) -> None:
-        self.placements.append(skipped(asked, reason))
+    def ours(self, asked: Asked) -> tuple[PodInfo, Scheduler] | None:
+        """The pod and its scheduler; None if it was skipped, since no scheduler here takes it up."""
+        scheduler = self._session.scheduler(asked.pod.spec.scheduler_name)
+        reason = not_ours(self._session, asked, scheduler)
+        if reason or scheduler is None:
+            self.placements.append(skipped(asked, reason))
+            return None
+        return self._session.info(asked), scheduler
 
     def take(self, asked: Asked) -> Taken:
         """What becomes of one more pod, by itself; permits are waited for."""
-        scheduler = self._session.scheduler(asked.pod.spec.scheduler_name)
-        reason = not_ours(self._session, asked, scheduler)
         index = len(self.placements)
-        info = None
-        if reason or scheduler is None:
-            self.skip(asked, reason)
-        else:
-            info = self._session.info(asked)
-            self.schedule(asked, info, scheduler)
+        ours = self.ours(asked)
+        if ours is not None:
+            self.schedule(asked, *ours)
             self.wait()
-            self._uids[asked.pod.key] = info.uid
-        return Taken(asked, info, index, self.placements[index], self.left)
+            self._uids[asked.pod.key] = ours[0].uid
+        return Taken(asked, ours, index, self.placements[index], self.left)
 
     def again(self, taken: Taken) -> None:
         """Try a pod once more that found no node; what it comes to takes the place of what it came to before."""
-        scheduler = self._session.scheduler(taken.asked.pod.spec.scheduler_name)
         taken.left = self.left
-        if taken.placement.good or taken.info is None or scheduler is None:
+        if taken.placement.good or taken.ours is None:
             return
-        self.schedule(taken.asked, taken.info, scheduler)
+        self.schedule(taken.asked, *taken.ours)
         self.wait()
         taken.placement = self.placements[taken.index] = self.placements.pop()
 

@@ -9,6 +9,7 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.world import name_of
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results import Placement, RolloutPlan
+from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.expand import Rollout
 from kwhatif.whatif.expand_result import planned
 from kwhatif.whatif.session import Asked
@@ -22,10 +23,12 @@ __all__ = ["Taken", "roll_out"]
 
 @dataclass
 class Taken:
-    """A pod that was taken up by itself: its place among the placements, and how many pods had ``left`` by then."""
+    """A pod that was taken up by itself: by whom (unless it was skipped), its place among the placements, and how
+    many pods had ``left`` by then.
+    """
 
     asked: Asked
-    info: PodInfo | None
+    ours: tuple[PodInfo, Scheduler] | None
     index: int
     placement: Placement
     left: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 import msgspec
 
@@ -14,7 +13,7 @@ from kwhatif.api.core import Node
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
-from kwhatif.api.quantity import Quantity
+from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
 from kwhatif.snapshot.model import Snapshot
 
@@ -64,11 +63,5 @@ def nodes_of(snapshot: Snapshot) -> list[Object]:
 
 def plain(obj: Resource, kind: str) -> Object:
     """An object as plain values: of its fields those that scheduling reads."""
-    found: Object = msgspec.to_builtins(obj, enc_hook=_text_of)
+    found: Object = msgspec.to_builtins(obj, enc_hook=plain_quantity)
     return {"apiVersion": "v1", **found, "kind": kind}
-
-
-def _text_of(value: Any) -> str:
-    if isinstance(value, Quantity):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} has no plain form")
