@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.cli.grouped import grouped
 from kwhatif.cli.inputs import check_stdin, counts, expanded_from, read_snapshot
-from kwhatif.cli.options import AdmissionPlugins, IgnoreUnknown, Namespace, Tables, Templates
+from kwhatif.cli.options import InputOptions, Namespace, Tables
 from kwhatif.cli.output import Notes, finish, rendered
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
+@grouped
 def expand(
     files: Annotated[
         list[str],
@@ -37,9 +39,8 @@ def expand(
     output: Annotated[
         Tables, typer.Option("-o", "--output", help="The format to print; yaml is the pods and claims alone.")
     ] = Tables.table,
-    templates: Templates = None,
-    admission_plugins: AdmissionPlugins = None,
-    ignore_unknown: IgnoreUnknown = False,
+    *,
+    inputs: InputOptions,
 ) -> None:
     """Show the pods that come of manifests, and all that was filled in, changed or refused on the way.
 
@@ -51,8 +52,8 @@ def expand(
     check_stdin(*files, *(snapshot or ()))
     notes = Notes()
     cluster = read_snapshot(snapshot, notes) if snapshot else Snapshot()
-    expanded = expanded_from(files, namespace, cluster, templates or (), admission_plugins or ())
-    if expanded.unknown and not ignore_unknown:
+    expanded = expanded_from(files, namespace, cluster, inputs)
+    if expanded.unknown and not inputs.ignore_unknown:
         notes.note(f"no pods are made of {counts(expanded.unknown)}")
     result = summarized(expanded)
     finish(_rendered(result, output), result.exit_code, notes)

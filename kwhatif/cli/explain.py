@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.cli.grouped import grouped
 from kwhatif.cli.inputs import add_objects, check_stdin, note_unused_plugins, read_setup, read_snapshot
-from kwhatif.cli.options import (
-    AdmissionPlugins,
-    AllNodes,
-    IgnoreUnknown,
-    Plugins,
-    Policy,
-    SkipUnknown,
-    Snapshots,
-    Strict,
-    Templates,
-)
+from kwhatif.cli.options import EngineOptions, InputOptions, Snapshots
 from kwhatif.cli.output import Notes, finish, rendered
 from kwhatif.errors import UsageError
 
@@ -38,6 +29,7 @@ class Output(StrEnum):
 
 
 @app.command()
+@grouped
 def explain(
     snapshot: Snapshots,
     pods: Annotated[
@@ -62,7 +54,6 @@ def explain(
         str | None,
         typer.Option("-n", "--namespace", metavar="NAME", help="The namespace of what names none.", show_default=False),
     ] = None,
-    policy: Policy = None,
     output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.text,
     node: Annotated[
         str | None, typer.Option("--node", metavar="NAME", help="Only this node: why (not) there?", show_default=False)
@@ -78,13 +69,9 @@ def explain(
     ] = None,
     no_fixes: Annotated[bool, typer.Option("--no-fixes", help="Do not look for changes that would help.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Show every node, however many there are.")] = False,
-    all_nodes: AllNodes = False,
-    templates: Templates = None,
-    admission_plugins: AdmissionPlugins = None,
-    ignore_unknown: IgnoreUnknown = False,
-    strict: Strict = False,
-    plugin: Plugins = None,
-    skip_unknown_plugins: SkipUnknown = False,
+    *,
+    inputs: InputOptions,
+    engine: EngineOptions,
 ) -> None:
     """Show every node's verdict on a pod, the scores, the evictions, and the smallest changes that would help.
 
@@ -102,18 +89,18 @@ def explain(
     words, given = list(pods or ()), list(filename or ())
     if not words and not given:
         raise UsageError("name the pods to explain: manifests, or pods of the snapshot")
-    check_stdin(*words, *given, *snapshot, policy)
+    check_stdin(*words, *given, *snapshot, engine.policy)
     notes = Notes()
-    setup = read_setup(policy, plugin or (), notes, skip_unknown=skip_unknown_plugins, all_nodes=all_nodes)
+    setup = read_setup(engine, notes)
     cluster = read_snapshot(snapshot, notes)
-    asked, expanded = targets(words, given, cluster, namespace, templates or (), admission_plugins or ())
+    asked, expanded = targets(words, given, cluster, namespace, inputs)
     covered = cluster.objects.covered()
-    unknown = add_objects(cluster, expanded, notes, ignore_unknown=ignore_unknown)
+    unknown = add_objects(cluster, expanded, notes, ignore_unknown=inputs.ignore_unknown)
     session = Session(cluster, setup, detailed=True, covered=covered)
     result = ask(session, asked, node=node or "", versus=versus or "", fixes=not no_fixes, others=unknown)
     result = replace(result, refusals=tuple(expanded.refusals), failed=tuple(expanded.failed))
-    note_unused_plugins(session, plugin or (), notes)
-    if strict:
+    note_unused_plugins(session, engine, notes)
+    if engine.strict:
         insist(result.fidelity)
     finish(_rendered(result, output, everything), result.exit_code, notes)
 

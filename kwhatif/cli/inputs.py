@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from kwhatif.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from kwhatif.api.meta import Resource
+    from kwhatif.cli.options import EngineOptions, InputOptions
     from kwhatif.scheduling.setup import Setup
     from kwhatif.snapshot.load import Manifest
     from kwhatif.snapshot.model import Snapshot
@@ -74,37 +75,41 @@ def age(taken_at: str, now: datetime) -> str:
     return f"the snapshot is {number} {unit}{'' if number == 1 else 's'} old"
 
 
-def read_setup(
-    policy: str | None, plugins: Collection[str], notes: Notes, *, skip_unknown: bool = False, all_nodes: bool = False
-) -> Setup:
+def read_setup(engine: EngineOptions, notes: Notes) -> Setup:
     """The rules, the configuration and the plugins from outside."""
     from kwhatif.policy.load import default_configuration, load_configuration
     from kwhatif.scheduling.setup import Setup
     from kwhatif.versions import features_of
 
-    if policy is None:
+    if engine.policy is None:
         configuration = default_configuration()
     else:
         from kwhatif.cli.policy_file import read_policy
 
-        document, source, warnings = read_policy(policy)
+        document, source, warnings = read_policy(engine.policy)
         for text in warnings:
             notes.warn(text)
         configuration = load_configuration(document, source=source)
     for text in configuration.warnings:
         notes.warn(text)
     outside = {}
-    if policy is not None or plugins:
+    if engine.policy is not None or engine.plugin:
         # No default configuration enables a plugin from outside, so only then may there be one to look for.
         from kwhatif.framework.outside import load_outside
 
-        outside = load_outside(plugins)
-    return Setup(configuration, features_of(), outside, skip_unknown=skip_unknown, all_nodes=all_nodes)
+        outside = load_outside(engine.plugin or ())
+    return Setup(
+        configuration,
+        features_of(),
+        outside,
+        skip_unknown=engine.skip_unknown_plugins,
+        all_nodes=engine.all_nodes,
+    )
 
 
-def note_unused_plugins(session: Session, plugins: Collection[str], notes: Notes) -> None:
+def note_unused_plugins(session: Session, engine: EngineOptions, notes: Notes) -> None:
     """Note which plugins were named with --plugin but are enabled nowhere."""
-    if not plugins:
+    if not engine.plugin:
         return
     used = {plugin.name for scheduler in session.schedulers() for plugin in scheduler.framework.all_plugins}
     for name in sorted(set(session.setup.outside) - used):
@@ -115,8 +120,7 @@ def expanded_from(
     paths: Sequence[str],
     namespace: str,
     snapshot: Snapshot,
-    templates: Sequence[str],
-    admission_plugins: Sequence[str] = (),
+    options: InputOptions,
     *,
     pods_needed: bool = True,
 ) -> Expanded:
@@ -132,8 +136,8 @@ def expanded_from(
     if not paths:
         return Expanded()
     manifests = load_manifests(paths, namespace)
-    where = [TemplatePath.parse(text) for text in templates]
-    extra = [name for names in admission_plugins for name in names.split(",")]
+    where = [TemplatePath.parse(text) for text in options.templates or ()]
+    extra = [name for names in options.admission_plugins or () for name in names.split(",")]
     expanded = expand(manifests, snapshot, plugins=(*DEFAULT_PLUGINS, *extra), templates=where)
     if pods_needed and expanded.empty and not any(makes_pods(manifest.raw, where) for manifest in manifests):
         raise no_pods(paths, manifests)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
+from kwhatif.cli.lazy import LazyGroup
 from kwhatif.errors import KwhatifError
 from kwhatif.report.escape import clean
 
@@ -22,33 +21,19 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "place": ("place", "Where would these pods go?"),
     "explain": ("explain", "Why does a pod go where it goes, or nowhere?"),
     "expand": ("expand", "What pods do manifests become?"),
+    "snapshot": ("snapshot", "Take, convert, look at and compare snapshots."),
     "policy": ("policy", "Look at a KubeSchedulerConfiguration."),
     "conformance": ("conformance", "Replay recorded decisions of a real kube-scheduler and compare."),
 }
 """Command -> (module in this room, one line of help)."""
 
 
-class LazyGroup(TyperGroup):
-    """A group whose commands are imported only when one of them is asked for."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            return None
-        module = import_module(f"kwhatif.cli.{COMMANDS[cmd_name][0]}")
-        command = typer.main.get_command(module.app)
-        command.name = cmd_name
-        return command
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+class _Commands(LazyGroup):
+    commands_by_name = COMMANDS
 
 
 app = typer.Typer(
-    cls=LazyGroup,
+    cls=_Commands,
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -1,7 +1,8 @@
-"""Options that several commands share."""
+"""Options that several commands share, alone and in groups (see ``grouped.py``)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
@@ -10,7 +11,9 @@ import typer
 __all__ = [
     "AdmissionPlugins",
     "AllNodes",
+    "EngineOptions",
     "IgnoreUnknown",
+    "InputOptions",
     "Namespace",
     "Plugins",
     "Policy",
@@ -100,3 +103,23 @@ AdmissionPlugins = Annotated[
     ),
 ]
 IgnoreUnknown = Annotated[bool, typer.Option("--ignore-unknown", help="Say nothing of kinds that nobody here knows.")]
+
+
+@dataclass(frozen=True)
+class InputOptions:
+    """How manifests are read and what the API server makes of them."""
+
+    templates: Templates = None
+    admission_plugins: AdmissionPlugins = None
+    ignore_unknown: IgnoreUnknown = False
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Which scheduler decides, and how."""
+
+    policy: Policy = None
+    all_nodes: AllNodes = False
+    plugin: Plugins = None
+    skip_unknown_plugins: SkipUnknown = False
+    strict: Strict = False

@@ -7,20 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.cli.grouped import grouped
 from kwhatif.cli.inputs import add_objects, check_stdin, expanded_from, note_unused_plugins, read_setup, read_snapshot
-from kwhatif.cli.options import (
-    AdmissionPlugins,
-    AllNodes,
-    IgnoreUnknown,
-    Namespace,
-    Plugins,
-    Policy,
-    Seed,
-    SkipUnknown,
-    Snapshots,
-    Strict,
-    Templates,
-)
+from kwhatif.cli.options import EngineOptions, InputOptions, Namespace, Seed, Snapshots
 from kwhatif.cli.output import Notes, finish, rendered
 from kwhatif.errors import UsageError
 
@@ -42,6 +31,7 @@ class Output(StrEnum):
 
 
 @app.command()
+@grouped
 def place(
     snapshot: Snapshots,
     files: Annotated[
@@ -57,25 +47,20 @@ def place(
         typer.Option("-f", "--filename", metavar="FILE", help="The same, as kubectl has it.", show_default=False),
     ] = None,
     namespace: Namespace = "default",
-    policy: Policy = None,
     output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.table,
     with_pending: Annotated[
         bool, typer.Option("--with-pending", help="Also place the snapshot's own pending pods.")
     ] = False,
-    all_nodes: AllNodes = False,
     timeline: Annotated[
         bool, typer.Option("--timeline", help="Simulate the queue over time, retries and all, and tell the story.")
     ] = False,
     no_recreate: Annotated[
         bool, typer.Option("--no-recreate", help="With --timeline: victims' controllers make no new pods.")
     ] = False,
-    templates: Templates = None,
-    admission_plugins: AdmissionPlugins = None,
-    ignore_unknown: IgnoreUnknown = False,
-    strict: Strict = False,
     seed: Seed = None,
-    plugin: Plugins = None,
-    skip_unknown_plugins: SkipUnknown = False,
+    *,
+    inputs: InputOptions,
+    engine: EngineOptions,
 ) -> None:
     """Place pods on a cluster as kube-scheduler would, in its order: by priority, then as given.
 
@@ -93,19 +78,17 @@ def place(
         raise UsageError("name the files with the pods to place, or ask for --with-pending")
     if no_recreate and not timeline:
         raise UsageError("--no-recreate is about --timeline: without it nothing is recreated")
-    check_stdin(*paths, *snapshot, policy)
+    check_stdin(*paths, *snapshot, engine.policy)
     notes = Notes()
-    setup = read_setup(policy, plugin or (), notes, skip_unknown=skip_unknown_plugins, all_nodes=all_nodes)
+    setup = read_setup(engine, notes)
     cluster = read_snapshot(snapshot, notes)
-    expanded = expanded_from(
-        paths, namespace, cluster, templates or (), admission_plugins or (), pods_needed=not with_pending
-    )
+    expanded = expanded_from(paths, namespace, cluster, inputs, pods_needed=not with_pending)
     asked = expanded.pods
     if timeline and expanded.rollouts:
         name = expanded.rollouts[0].name
         raise UsageError(f"{name} is in the cluster already: updates are planned step by step, not with --timeline")
     covered = cluster.objects.covered()
-    unknown = add_objects(cluster, expanded, notes, ignore_unknown=ignore_unknown)
+    unknown = add_objects(cluster, expanded, notes, ignore_unknown=inputs.ignore_unknown)
     if with_pending:
         given = {item.pod.key for item in asked}
         asked += [item for item in pending_pods(cluster) if item.pod.key not in given]
@@ -116,8 +99,8 @@ def place(
     else:
         result = ask(session, asked, rollouts=expanded.rollouts, others=unknown)
     result = replace(result, refusals=tuple(expanded.refusals), failed=tuple(expanded.failed))
-    note_unused_plugins(session, plugin or (), notes)
-    if strict:
+    note_unused_plugins(session, engine, notes)
+    if engine.strict:
         insist(result.fidelity)
     finish(_rendered(result, output, notes), result.exit_code, notes)
 

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from kwhatif.api.core import Pod
 from kwhatif.cli.inputs import expanded_from
+from kwhatif.cli.options import InputOptions
 from kwhatif.errors import InputError, UsageError
 from kwhatif.snapshot.files import called
 from kwhatif.snapshot.model import Snapshot
@@ -25,8 +26,7 @@ def targets(
     offered: Sequence[str],
     snapshot: Snapshot,
     namespace: str | None,
-    templates: Sequence[str] = (),
-    admission_plugins: Sequence[str] = (),
+    options: InputOptions,
 ) -> tuple[list[Asked], Expanded]:
     """The pods that are meant, each once, and all that came of the manifests.
 
@@ -34,10 +34,7 @@ def targets(
     means one pod by its name: of the files ``offered``, else of the snapshot. Without words those files are meant.
     """
     files = [word for word in words if word == "-" or os.path.exists(word)]
-    expanded, more = (
-        expanded_from(paths, namespace or "default", snapshot, templates, admission_plugins)
-        for paths in (files, offered)
-    )
+    expanded, more = (expanded_from(paths, namespace or "default", snapshot, options) for paths in (files, offered))
     asked, choice = list(expanded.asked()), list(more.asked())
     expanded.add(more)
     asked = _one_of_each(asked if words else choice)

@@ -1,0 +1,34 @@
+"""Groups of commands whose modules are imported only when a command of theirs is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, ClassVar
+
+import typer
+from typer.core import TyperGroup
+
+__all__ = ["LazyGroup"]
+
+
+class LazyGroup(TyperGroup):
+    """A group that knows its commands by a table: command -> (module in this room, one line of help)."""
+
+    commands_by_name: ClassVar[Mapping[str, tuple[str, str]]]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands_by_name)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands_by_name:
+            return None
+        module = import_module(f"kwhatif.cli.{self.commands_by_name[cmd_name][0]}")
+        command = typer.main.get_command(module.app)
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        if self.commands_by_name:
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, text) for name, (_, text) in self.commands_by_name.items()])

@@ -1,0 +1,31 @@
+"""``kwhatif snapshot``: take, convert, look at, compare and cut down snapshots of clusters."""
+
+from __future__ import annotations
+
+import typer
+
+from kwhatif.cli.lazy import LazyGroup
+
+__all__ = ["COMMANDS", "app"]
+
+COMMANDS: dict[str, tuple[str, str]] = {}
+"""Command -> (module in this room, one line of help)."""
+
+
+class _Snapshot(LazyGroup):
+    commands_by_name = COMMANDS
+
+
+app = typer.Typer(
+    name="snapshot",
+    cls=_Snapshot,
+    help="Take a snapshot of a cluster, look at it, compare it, share it.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def root() -> None:
+    """Take a snapshot of a cluster, look at it, compare it, share it."""

@@ -1,0 +1,51 @@
+"""What manifests become."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan
+from kwhatif.results.values import API_VERSION, Value
+
+__all__ = ["ChangeRecord", "ExpandResult", "ExpandedPod"]
+
+
+class ChangeRecord(Value, frozen=True, kw_only=True):
+    """What one step of admission filled in or altered."""
+
+    step: str
+    path: str
+    text: str
+
+
+class ExpandedPod(Value, frozen=True, kw_only=True):
+    """A pod as it would be stored, who made it, where that stands, and the trail of what was done to it."""
+
+    pod: str
+    owner: str
+    origin: str
+    changes: tuple[ChangeRecord, ...]
+    object: dict[str, Any]
+
+
+class ExpandResult(Value, frozen=True, kw_only=True):
+    """What manifests become. ``unknown`` counts kinds that nobody here knows; ``not_modelled`` says what was left out.
+
+    The pods of an update are those of a rollout in which every new pod becomes ready.
+    """
+
+    api_version: str = API_VERSION
+    kind: str = "ExpandResult"
+    pods: tuple[ExpandedPod, ...]
+    claims: tuple[dict[str, Any], ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
+    rollouts: tuple[RolloutPlan, ...] = ()
+    unknown: dict[str, int] = msgspec.field(default_factory=dict)
+    not_modelled: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.refusals or self.failed or any(rollout.unfinished for rollout in self.rollouts) else 0

@@ -1,0 +1,95 @@
+"""Why pods go where they go."""
+
+from __future__ import annotations
+
+from kwhatif.results.place import FailedCreate, Placement, Refusal, Score, Victim
+from kwhatif.results.values import API_VERSION, Fidelity, Value
+
+__all__ = ["Blocker", "Comparison", "Eviction", "ExplainResult", "Fix", "NodeReport", "PodReport"]
+
+
+class Blocker(Value, frozen=True, kw_only=True):
+    """One reason why a node is out. ``reported`` marks those that upstream's message counts."""
+
+    plugin: str
+    reason: str
+    detail: str = ""
+    reported: bool = False
+    resolvable: bool = True
+
+
+class NodeReport(Value, frozen=True, kw_only=True):
+    """One node's verdict on one pod: all blockers, or all scores with their total and rank (1 is best)."""
+
+    node: str
+    feasible: bool
+    blockers: tuple[Blocker, ...] = ()
+    scores: tuple[Score, ...] = ()
+    total: int | None = None
+    rank: int | None = None
+    chosen: bool = False
+
+
+class Fix(Value, frozen=True, kw_only=True):
+    """A single change that was tried and lets the pod run, on ``node``."""
+
+    change: str
+    node: str
+
+
+class Eviction(Value, frozen=True, kw_only=True):
+    """A node where evictions would make room, with what the choice between such nodes looks at.
+
+    ``earliest_start`` is that of the victims with the ``top_priority``; empty if it has not started.
+    """
+
+    node: str
+    victims: tuple[Victim, ...]
+    violations: int
+    top_priority: int
+    sum_of_priorities: int
+    earliest_start: str = ""
+    chosen: bool = False
+
+
+class Comparison(Value, frozen=True, kw_only=True):
+    """Two nodes side by side: what decides between them."""
+
+    left: NodeReport
+    right: NodeReport
+    verdict: str
+
+
+class PodReport(Value, frozen=True, kw_only=True):
+    """Why a pod goes where it goes, or why it goes nowhere."""
+
+    pod: str
+    placement: Placement
+    refusal: str = ""
+    nodes: tuple[NodeReport, ...] = ()
+    evictions: tuple[Eviction, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    tried: int = 0
+    comparison: Comparison | None = None
+
+    @property
+    def good(self) -> bool:
+        """Whether the pod gets a node, if need be in others' place."""
+        return self.placement.good or bool(self.placement.victims)
+
+
+class ExplainResult(Value, frozen=True, kw_only=True):
+    """The explanation of each pod asked about."""
+
+    api_version: str = API_VERSION
+    kind: str = "ExplainResult"
+    nodes: int
+    pods: tuple[PodReport, ...]
+    fidelity: Fidelity
+    warnings: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if all(report.good for report in self.pods) and not (self.refusals or self.failed) else 1

@@ -1,0 +1,172 @@
+"""Where pods go: placements, victims, the story over time, refusals and rollouts."""
+
+from __future__ import annotations
+
+from kwhatif.results.values import API_VERSION, Fidelity, Value
+
+__all__ = [
+    "EventRecord",
+    "FailedCreate",
+    "PlaceResult",
+    "Placement",
+    "Refusal",
+    "RefusedField",
+    "RolloutPlan",
+    "RolloutStep",
+    "Score",
+    "TimelineEntry",
+    "Victim",
+]
+
+
+class Victim(Value, frozen=True, kw_only=True):
+    """A pod that has to leave. ``budgets`` are those its eviction counts against, ``violates`` if one breaks.
+
+    Its controller makes ``replacement``, which ``lands_on`` a node, or on none: it stays pending.
+    """
+
+    pod: str
+    node: str
+    priority: int
+    owner: str = ""
+    budgets: tuple[str, ...] = ()
+    violates: bool = False
+    terminating: bool = False
+    replacement: str = ""
+    lands_on: str = ""
+
+
+class Score(Value, frozen=True, kw_only=True):
+    """One plugin's score of one node: raw, brought to 0..100, and times its weight."""
+
+    plugin: str
+    weight: int
+    raw: int
+    normalized: int
+    weighted: int
+
+
+class Placement(Value, frozen=True, kw_only=True):
+    """What became of one pod.
+
+    ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting``, ``skipped``, or ``preempted`` if the pod had
+    to leave its node again; ``message`` the event's text or the reason. ``feasible`` of ``evaluated`` nodes passed;
+    ``ties`` of them shared the top ``score``.
+    """
+
+    pod: str
+    outcome: str
+    priority: int = 0
+    scheduler: str = ""
+    node: str = ""
+    score: int | None = None
+    feasible: int = 0
+    evaluated: int = 0
+    ties: int = 0
+    tied: tuple[str, ...] = ()
+    scores: tuple[Score, ...] = ()
+    message: str = ""
+    victims: tuple[Victim, ...] = ()
+    criterion: str = ""
+    origin: str = ""
+    defaults: tuple[str, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        return self.outcome in ("placed", "skipped")
+
+
+class TimelineEntry(Value, frozen=True, kw_only=True):
+    """At ``time`` simulated seconds this happened to a pod, and why."""
+
+    time: float
+    pod: str
+    what: str
+    why: str = ""
+    node: str = ""
+
+
+class EventRecord(Value, frozen=True, kw_only=True):
+    """An event as the cluster would show it, at simulated time."""
+
+    time: float
+    pod: str
+    type: str
+    reason: str
+    message: str
+
+
+class RefusedField(Value, frozen=True, kw_only=True):
+    """A field that is wrong, by its path."""
+
+    field: str
+    message: str
+
+
+class Refusal(Value, frozen=True, kw_only=True):
+    """An object that the API server would not take: HTTP ``code``, ``reason`` and ``message`` as it has them."""
+
+    object: str
+    origin: str
+    code: int
+    reason: str
+    message: str
+    causes: tuple[RefusedField, ...] = ()
+
+
+class FailedCreate(Value, frozen=True, kw_only=True):
+    """A controller's failure to make ``pods`` pods, in the words of its event."""
+
+    owner: str
+    message: str
+    pods: int
+    origin: str = ""
+
+
+class RolloutStep(Value, frozen=True, kw_only=True):
+    """What is there when the controllers have come to rest, and what they did: pods of the old and new revision."""
+
+    live_old: int
+    live_new: int
+    terminating_old: int
+    terminating_new: int
+    creates: tuple[str, ...] = ()
+    removes: tuple[str, ...] = ()
+
+
+class RolloutPlan(Value, frozen=True, kw_only=True):
+    """The update of one workload. ``unfinished`` says what it got stuck on, and is empty if it went through."""
+
+    object: str
+    origin: str
+    creates: int
+    keeps: int
+    removes: int
+    unfinished: str = ""
+    steps: tuple[RolloutStep, ...] = ()
+
+
+class PlaceResult(Value, frozen=True, kw_only=True):
+    """Where pods would go, in the order in which the scheduler takes them up.
+
+    ``replacements`` are pods that controllers made for victims while time was simulated; ``timeline`` and
+    ``events`` tell that story.
+    """
+
+    api_version: str = API_VERSION
+    kind: str = "PlaceResult"
+    nodes: int
+    placements: tuple[Placement, ...]
+    fidelity: Fidelity
+    warnings: tuple[str, ...] = ()
+    replacements: tuple[Placement, ...] = ()
+    timeline: tuple[TimelineEntry, ...] = ()
+    events: tuple[EventRecord, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
+    rollouts: tuple[RolloutPlan, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        bad = self.refusals or self.failed or any(rollout.unfinished for rollout in self.rollouts)
+        return 1 if bad or not all(placement.good for placement in self.placements) else 0
