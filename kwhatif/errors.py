@@ -3,6 +3,7 @@
     KwhatifError                 exit code 2
     ├── UsageError               the command line asks for something that makes no sense
     ├── InputError               a file: which one, where in it, what was found, what was expected
+    ├── ClusterError             a live cluster that cannot be reached, refuses, or answers nonsense
     ├── PolicyError              a scheduler configuration that kube-scheduler would refuse
     ├── PluginError              a plugin broke its contract or failed: plugin, hook and pod are named
     └── FidelityError            --strict: the answer would stand on something that is not modelled
@@ -12,7 +13,7 @@
 
 from __future__ import annotations
 
-__all__ = ["FidelityError", "InputError", "KwhatifError", "PluginError", "PolicyError", "UsageError"]
+__all__ = ["ClusterError", "FidelityError", "InputError", "KwhatifError", "PluginError", "PolicyError", "UsageError"]
 
 
 class KwhatifError(Exception):
@@ -39,6 +40,10 @@ class InputError(KwhatifError):
     def at(self, source: str) -> InputError:
         """The same error, said of ``source`` (kept if the error already names its file)."""
         return self if self.source else InputError(self.problem, source=source, place=self.place)
+
+
+class ClusterError(KwhatifError):
+    """A live cluster cannot be reached, refuses, or answers nonsense."""
 
 
 class PolicyError(KwhatifError):

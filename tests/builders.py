@@ -392,8 +392,9 @@ def scheduler_for(
     seed: int | None = None,
 ) -> Scheduler:
     """A scheduler under a configuration's first profile (None: the defaults)."""
-    configuration = load_configuration(config, source="")
-    setup = Setup(configuration, cluster.shapes.features, {plugin.name: plugin for plugin in outside})
+    features = cluster.shapes.features
+    configuration = load_configuration(config, source="", features=features)
+    setup = Setup(configuration, features, {plugin.name: plugin for plugin in outside})
     return Scheduler(cluster, setup.profile(configuration.profiles[0]), seed=seed)
 
 

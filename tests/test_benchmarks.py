@@ -66,3 +66,10 @@ def test_pods_with_claims_find_nodes() -> None:
 def test_a_batch_of_deployments_comes_to_rest() -> None:
     (line,) = run("batch.py", "--nodes", "6", "--deployments", "2", "--pods", "8")
     assert (line["name"], line["nodes"], line["pods"], line["placed"]) == ("batch-6-2-8", 6, 8, 8)
+
+
+def test_a_dump_of_a_made_up_cluster_is_complete_and_loads() -> None:
+    (line,) = run("dump.py", "--nodes", "20", "--pods", "600")
+    assert (line["nodes"], line["pods"]) == (20, 600)
+    assert line["fileMB"] < line["servedMiB"]
+    assert min(line["dumpSeconds"], line["loadSeconds"], line["dumpPeakMiB"]) > 0

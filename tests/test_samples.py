@@ -14,9 +14,11 @@ from kwhatif.framework.outside import load_outside
 from kwhatif.policy.load import examine, load_configuration
 from kwhatif.results import ExplainResult, Placement, PlaceResult
 from kwhatif.scheduling.setup import Setup
+from kwhatif.snapshot.edits import read_edits
 from kwhatif.snapshot.load import load_manifests, load_snapshot
 from kwhatif.versions import features_of
 from kwhatif.whatif.conformance import Scenario, answer
+from kwhatif.whatif.edits import edited
 from kwhatif.whatif.expand import expand
 from kwhatif.whatif.explain import explain
 from kwhatif.whatif.place import place
@@ -31,9 +33,11 @@ FILES = {
     *(f"cluster/{kind}.yaml" for kind in ("poddisruptionbudgets", "replicasets", "services", "statefulsets")),
     *(f"manifests/{name}.yaml" for name in ("checkout", "gpu", "sessions", "spread")),
     *(f"manifests/{name}.yaml" for name in ("too-big", "urgent", "web")),
+    "extender/extender.py",
     *(f"plugins/{name}.py" for name in ("per_node", "sample_plugin")),
-    *(f"policies/{name}.yaml" for name in ("most-allocated", "per-node", "requested-to-capacity")),
+    *(f"policies/{name}.yaml" for name in ("extender", "most-allocated", "per-node", "requested-to-capacity")),
     *(f"policies/{name}.yaml" for name in ("sample-plugin", "two-profiles")),
+    "edits.yaml",
     "scenario.jsonl",
     "three-nodes.json",
 }
@@ -159,6 +163,15 @@ def test_sessions_are_replaced_from_the_last_to_the_first_each_on_its_own_node()
     assert (rollout.creates, rollout.keeps, rollout.removes, rollout.unfinished) == (3, 0, 3, "")
     assert [p.pod for p in result.placements] == ["shop/sessions-2", "shop/sessions-1", "shop/sessions-0"]
     assert result.exit_code == 0
+
+
+def test_with_a_node_gone_and_another_added_all_its_pods_and_one_more_session_fit() -> None:
+    at = edited(load_snapshot([CLUSTER]), read_edits([str(SAMPLES / "edits.yaml")]))
+    result = place(Session(at.snapshot, Setup(load_configuration(None, source=""), features_of())), at.asked)
+    assert [p.pod for p in result.placements if not p.good] == []
+    assert by_pod(result)["sessions-3"].node == "general-c-1-new-1"
+    assert len(result.placements) == 9
+    assert result.fidelity.edits[0] == "uncordon node general-a-2"
 
 
 def test_policies_are_accepted_and_change_something() -> None:

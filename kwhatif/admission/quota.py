@@ -59,6 +59,25 @@ class Quotas:
                 return request.forbidden(f"exceeded quota: {name_of(quota)}, {problem}")
         return None
 
+    def rooms(self, objs: Iterable[Object]) -> dict[tuple[str, str], int]:
+        """How many times all of these new objects together would still be let in, by quota and its resource.
+
+        Quotas are called ``namespace/name``.
+        """
+        asked: dict[tuple[str, str], tuple[Quantity, int]] = {}
+        for obj in objs:
+            shares = {name: share for name, share in usage(obj).items() if not share.is_zero}
+            for quota in self._world.all("ResourceQuota", namespace_of(obj)):
+                if not _governs(quota, obj):
+                    continue
+                hard, used = _hard(quota), self._used(quota, obj)
+                for name in counted_names(obj, hard):
+                    if name in shares:
+                        key = (f"{namespace_of(quota)}/{name_of(quota)}", name)
+                        before = asked.get(key, (_NOTHING, 0))[0]
+                        asked[key] = (before + shares[name], (hard[name] - used.get(name, _NOTHING)).nano())
+        return {key: max(left // share.nano(), 0) for key, (share, left) in asked.items()}
+
     def _exceeded(self, quota: Object, obj: Object, more: Amounts, before: Amounts) -> str:
         hard, used = _hard(quota), self._used(quota, obj)
         over = []

@@ -244,8 +244,13 @@ class EphemeralVolumeSource(Base):
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
 
 
+class EmptyDirSource(Base):
+    """That a volume is one is all that is read of it."""
+
+
 class Volume(Base):
     name: str = ""
+    empty_dir: EmptyDirSource | None = None
     persistent_volume_claim: PersistentVolumeClaimSource | None = None
     ephemeral: EphemeralVolumeSource | None = None
     image: ImageVolumeSource | None = None
@@ -312,6 +317,19 @@ class PodResourceClaimStatus(Base):
     resource_claim_name: str | None = None
 
 
+class ExtendedResourceRequest(Base):
+    """Which request of the claim behind a pod's extended resources a container's resource comes from."""
+
+    container_name: str = ""
+    resource_name: str = ""
+    request_name: str = ""
+
+
+class ExtendedResourceClaimStatus(Base):
+    request_mappings: list[ExtendedResourceRequest] | None = None
+    resource_claim_name: str = ""
+
+
 class PodStatus(Base):
     phase: str | None = None
     start_time: str | None = None
@@ -319,9 +337,11 @@ class PodStatus(Base):
     conditions: list[Condition] | None = None
     container_statuses: list[ContainerStatus] | None = None
     init_container_statuses: list[ContainerStatus] | None = None
+    resize: str | None = None
     resources: ContainerResizeStatus | None = None
     allocated_resources: ResourceList | None = None
     resource_claim_statuses: list[PodResourceClaimStatus] | None = None
+    extended_resource_claim_status: ExtendedResourceClaimStatus | None = None
 
 
 class Pod(Resource):

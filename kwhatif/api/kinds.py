@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar, cast
 
-from kwhatif.api import core, others
+from kwhatif.api import core, devices, others
 from kwhatif.api.meta import Resource
 
 __all__ = ["KEPT_WHOLE", "KINDS", "NAMESPACED", "Objects", "kept_whole", "struct_for"]
@@ -29,10 +29,11 @@ KINDS: dict[str, type[Resource]] = {
         others.CSIDriver,
         others.CSIStorageCapacity,
         others.VolumeAttachment,
-        others.ResourceClaim,
-        others.ResourceClaimTemplate,
-        others.ResourceSlice,
-        others.DeviceClass,
+        devices.ResourceClaim,
+        devices.ResourceClaimTemplate,
+        devices.ResourceSlice,
+        devices.DeviceClass,
+        devices.DeviceTaintRule,
     )
 }
 """Kind -> Struct. A kind's API group is checked by ``struct_for``."""
@@ -58,6 +59,7 @@ GROUPS: dict[str, str] = {
     "ResourceClaimTemplate": "resource.k8s.io",
     "ResourceSlice": "resource.k8s.io",
     "DeviceClass": "resource.k8s.io",
+    "DeviceTaintRule": "resource.k8s.io",
 }
 
 KEPT_WHOLE: dict[str, str] = {
@@ -71,6 +73,8 @@ KEPT_WHOLE: dict[str, str] = {
     "LimitRange": "",
     "ResourceQuota": "",
     "RuntimeClass": "node.k8s.io",
+    "Workload": "scheduling.k8s.io",
+    "PodGroup": "scheduling.k8s.io",
 }
 """Kind -> API group, of what the API server and the controllers read: more than scheduling does, or only they do."""
 

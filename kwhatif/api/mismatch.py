@@ -84,6 +84,8 @@ def _misfit(expected: str, value: object, place: str) -> InputError:
 
 def _fit(value: object, want: inspect.Type, place: str) -> object:
     match want:
+        case inspect.Metadata():
+            return _fit(value, want.type, place)
         case inspect.UnionType():
             return _fit_union(value, want, place)
         case inspect.StructType():

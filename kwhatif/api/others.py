@@ -1,8 +1,6 @@
-"""Workload controllers that select pods, budgets, priority classes, storage, and the DRA kinds' envelope."""
+"""Workload controllers that select pods, budgets, priority classes and storage."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import msgspec
 
@@ -14,15 +12,11 @@ __all__ = [
     "CSIDriver",
     "CSINode",
     "CSIStorageCapacity",
-    "DeviceClass",
     "PersistentVolume",
     "PersistentVolumeClaim",
     "PodDisruptionBudget",
     "PriorityClass",
     "ReplicaSet",
-    "ResourceClaim",
-    "ResourceClaimTemplate",
-    "ResourceSlice",
     "StatefulSet",
     "StorageClass",
     "VolumeAttachment",
@@ -47,9 +41,12 @@ class StatefulSet(Resource):
 
 class PodDisruptionBudgetSpec(Base):
     selector: LabelSelector | None = None
+    unhealthy_pod_eviction_policy: str | None = None
 
 
 class PodDisruptionBudgetStatus(Base):
+    current_healthy: Int32 | None = None
+    desired_healthy: Int32 | None = None
     disruptions_allowed: Int32 | None = None
     disrupted_pods: dict[str, str | None] | None = None
 
@@ -164,6 +161,7 @@ class CSINode(Resource):
 class CSIDriverSpec(Base):
     storage_capacity: bool | None = None
     attach_required: bool | None = None
+    prevent_pod_scheduling_if_missing: bool | None = None
 
 
 class CSIDriver(Resource):
@@ -189,33 +187,3 @@ class VolumeAttachmentSpec(Base):
 
 class VolumeAttachment(Resource):
     spec: VolumeAttachmentSpec = msgspec.field(default_factory=VolumeAttachmentSpec)
-
-
-# --- resource.k8s.io: kept whole, not interpreted
-
-
-class _Envelope(Resource):
-    spec: Any = None
-    status: Any = None
-
-
-class ResourceClaim(_Envelope):
-    pass
-
-
-class ResourceClaimTemplate(_Envelope):
-    pass
-
-
-class ResourceSlice(_Envelope):
-    pass
-
-
-class DeviceClassSpec(Base):
-    extended_resource_name: str | None = None
-    selectors: Any = None
-    config: Any = None
-
-
-class DeviceClass(Resource):
-    spec: DeviceClassSpec = msgspec.field(default_factory=DeviceClassSpec)

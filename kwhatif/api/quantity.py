@@ -87,9 +87,9 @@ class Quantity:
         raise QuantityError("a quantity is a text or a number of reasonable size")
 
     @classmethod
-    def from_units(cls, units: int) -> Quantity:
-        """So many whole units: bytes of memory, cores of cpu, pods."""
-        return cls(units, 0, not fits(units), DECIMAL)
+    def from_units(cls, units: int, *, binary: bool = False) -> Quantity:
+        """So many whole units: bytes of memory, cores of cpu, pods; ``binary`` ones are written as ``4Gi``."""
+        return cls(units, 0, not fits(units), BINARY if binary else DECIMAL)
 
     @classmethod
     def from_milli(cls, thousandths: int) -> Quantity:
@@ -114,6 +114,21 @@ class Quantity:
     @property
     def is_zero(self) -> bool:
         return self._mantissa == 0
+
+    def nano(self) -> int:
+        """The exact amount in billionths, which nothing is finer than."""
+        shift = self._exponent + 9
+        return self._mantissa * _ten(shift) if shift >= 0 else self._mantissa // _ten(-shift)
+
+    def exact_int(self) -> int | None:
+        """The amount as an int64 where upstream keeps it as one without a fraction (upstream: AsInt64)."""
+        if self._wide or self._exponent < 0:
+            return None
+        units = self._mantissa * _ten(self._exponent)
+        return units if fits(units) else None
+
+    def __float__(self) -> float:
+        return self._mantissa * 10.0**self._exponent
 
     def _scaled(self, exponent: int) -> int:
         """The multiple of ``10**exponent``, with upstream's two ways to round and to overflow."""
@@ -150,6 +165,12 @@ class Quantity:
         right = other._mantissa * _ten(other._exponent - exponent)
         narrow = not wide and fits(left) and fits(right) and fits(left + right)
         return Quantity(left + right, exponent, not narrow, form)
+
+    def __sub__(self, other: Quantity) -> Quantity:
+        """The exact difference, written as a sum would be."""
+        if not isinstance(other, Quantity):
+            return NotImplemented
+        return self + Quantity(-other._mantissa, other._exponent, other._wide, other._form)
 
     # --- order
 

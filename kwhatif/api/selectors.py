@@ -21,6 +21,7 @@ __all__ = [
     "SelectorError",
     "tolerates",
     "untolerated",
+    "valid_requirement",
 ]
 
 _MAX_INT64 = 2**63 - 1
@@ -115,12 +116,12 @@ class Selector:
         """Compile an API selector: None selects nothing, an empty one everything. Raises SelectorError."""
         if selector is None:
             return cls(nothing=True)
-        labels = [_valid(k, "In", (v,)) for k, v in sorted((selector.match_labels or {}).items())]
+        labels = [valid_requirement(k, "In", (v,)) for k, v in sorted((selector.match_labels or {}).items())]
         expressions = []
         for item in selector.match_expressions or ():
             if item.operator in ("Gt", "Lt"):
                 raise SelectorError(f"{item.operator!r} is not a valid label selector operator")
-            expressions.append(_valid(item.key, item.operator, tuple(item.values or ())))
+            expressions.append(valid_requirement(item.key, item.operator, tuple(item.values or ())))
         return cls((*labels, *expressions))
 
     @classmethod
@@ -165,7 +166,9 @@ class NodeTerm:
         """As ``of``, but raises SelectorError for a broken term."""
         if not term.match_expressions and not term.match_fields:
             return None
-        expressions = tuple(_valid(r.key, r.operator, tuple(r.values or ())) for r in term.match_expressions or ())
+        expressions = tuple(
+            valid_requirement(r.key, r.operator, tuple(r.values or ())) for r in term.match_expressions or ()
+        )
         fields = tuple(_field_requirement(r) for r in term.match_fields or ())
         return cls(expressions, fields)
 
@@ -180,7 +183,7 @@ class NodeTerm:
         return " and ".join(map(str, (*self.expressions, *self.fields))) or "<broken>"
 
 
-def _valid(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
+def valid_requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
     """A requirement on labels that could exist. Raises SelectorError."""
     if not is_label_key(key):
         raise SelectorError(f"{key!r} is not a valid label key")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import sys
-import time
-from typing import IO, Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.options import Plugins, SkipUnknown, Tables
-from kwhatif.cli.output import finish, new_file, packed, rendered
+from kwhatif.cli.options import FeatureGates, Plugins, SkipUnknown, Tables
+from kwhatif.cli.output import Notes, finish, new_file, packed, rendered
+from kwhatif.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from kwhatif.versions import Features
 
 __all__ = ["app", "conformance"]
 
@@ -38,6 +40,17 @@ def conformance(
     ] = None,
     show: Annotated[int, typer.Option("--show", metavar="N", min=0, help="Differences to print for each file.")] = 5,
     output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
+    kubernetes_version: Annotated[
+        str | None,
+        typer.Option(
+            "--kubernetes-version",
+            metavar="VERSION",
+            help="The Kubernetes whose rules apply. Default: the minor that the file's name begins with, as in "
+            "1.34-volumes.jsonl.gz, else the newest.",
+            show_default=False,
+        ),
+    ] = None,
+    feature_gates: FeatureGates = None,
     plugin: Plugins = None,
     skip_unknown_plugins: SkipUnknown = False,
 ) -> None:
@@ -47,6 +60,7 @@ def conformance(
     """
     import msgspec
 
+    from kwhatif.cli.rules import minor_in_name, rules
     from kwhatif.framework.outside import load_outside
     from kwhatif.report.conformance_text import conformance_blocks
     from kwhatif.results import ConformanceResult
@@ -56,8 +70,10 @@ def conformance(
     from kwhatif.whatif.scenario_files import read_scenarios, scenario_files
 
     outside = load_outside(plugin or ())
-    progress = _Progress()
+    notes = Notes()
+    progress = Progress()
     encoder = msgspec.json.Encoder()
+    by_minor: dict[str, Features] = {}
     results = []
     with contextlib.ExitStack() as stack:
         out: IO[bytes] | None = None
@@ -66,33 +82,17 @@ def conformance(
         stack.callback(progress.clear)
         for file in scenario_files(files):
             tally = Tally(called(file), show)
+            minor = "" if kubernetes_version else minor_in_name(file)
+            if minor not in by_minor:
+                by_minor[minor] = rules(kubernetes_version, feature_gates, notes, otherwise=minor)
             for number, (where, scenario) in enumerate(read_scenarios(file), 1):
                 progress.show(f"{file}: scenario {number}")
-                got = answer(scenario, source=where, outside=outside, skip_unknown=skip_unknown_plugins)
+                got = answer(
+                    scenario, source=where, features=by_minor[minor], outside=outside, skip_unknown=skip_unknown_plugins
+                )
                 if out is not None:
                     out.write(encoder.encode(got) + b"\n")
                 tally.add(scenario.name, scenario.expected, got)
             results.append(tally.result())
     result = ConformanceResult(files=tuple(results))
-    finish(rendered(result, output, lambda: conformance_blocks(result)), result.exit_code)
-
-
-class _Progress:
-    """One line on standard error that keeps changing, if somebody looks at it."""
-
-    def __init__(self) -> None:
-        self._wanted = sys.stderr.isatty()
-        self._next = 0.0
-        self._width = 0
-
-    def show(self, text: str) -> None:
-        if self._wanted and time.monotonic() >= self._next:
-            self._next = time.monotonic() + 0.2
-            sys.stderr.write(f"\r{text:<{self._width}}")
-            sys.stderr.flush()
-            self._width = len(text)
-
-    def clear(self) -> None:
-        if self._width:
-            sys.stderr.write(f"\r{'':<{self._width}}\r")
-            sys.stderr.flush()
+    finish(rendered(result, output, lambda: conformance_blocks(result)), result.exit_code, notes)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.inputs import check_stdin, counts, expanded_from, read_snapshot
+from kwhatif.cli.inputs import check_stdin, counts, expanded_from, read_edited
 from kwhatif.cli.options import InputOptions, Namespace, Tables
 from kwhatif.cli.output import Notes, finish, rendered
 
@@ -41,21 +42,29 @@ def expand(
     ] = Tables.table,
     *,
     inputs: InputOptions,
+    edits: EditOptions,
 ) -> None:
     """Show the pods that come of manifests, and all that was filled in, changed or refused on the way.
 
     Exit codes: 0 everything is let in, 1 something is refused or gets stuck, 2 usage or input error.
     """
-    from kwhatif.snapshot.model import Snapshot
+    from msgspec.structs import replace
+
     from kwhatif.whatif.expand_result import summarized
 
-    check_stdin(*files, *(snapshot or ()))
+    check_stdin(*files, *(snapshot or ()), *(edits.edits or ()))
     notes = Notes()
-    cluster = read_snapshot(snapshot, notes) if snapshot else Snapshot()
+    cluster = read_edited(snapshot or (), edits, notes).snapshot
     expanded = expanded_from(files, namespace, cluster, inputs)
     if expanded.unknown and not inputs.ignore_unknown:
         notes.note(f"no pods are made of {counts(expanded.unknown)}")
-    result = summarized(expanded)
+    assumed = [rollout.name for rollout in expanded.rollouts if rollout.assumed]
+    if assumed:
+        from kwhatif.report.fidelity_text import spelt
+        from kwhatif.whatif.left_out import template_gap
+
+        notes.warn(spelt(template_gap(cluster.dropped, assumed)))
+    result = replace(summarized(expanded), edits=tuple(cluster.edits))
     finish(_rendered(result, output), result.exit_code, notes)
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.inputs import add_objects, check_stdin, note_unused_plugins, read_setup, read_snapshot
+from kwhatif.cli.inputs import add_objects, check_stdin, note_unused_plugins, read_edited, read_setup
 from kwhatif.cli.options import EngineOptions, InputOptions, Snapshots
 from kwhatif.cli.output import Notes, finish, rendered
 from kwhatif.errors import UsageError
@@ -72,6 +73,7 @@ def explain(
     *,
     inputs: InputOptions,
     engine: EngineOptions,
+    edits: EditOptions,
 ) -> None:
     """Show every node's verdict on a pod, the scores, the evictions, and the smallest changes that would help.
 
@@ -81,28 +83,36 @@ def explain(
     """
     from msgspec.structs import replace
 
-    from kwhatif.cli.targets import targets
+    from kwhatif.cli.targets import one_of_each, targets
     from kwhatif.whatif.explain import explain as ask
     from kwhatif.whatif.fidelity import insist
     from kwhatif.whatif.session import Session
 
     words, given = list(pods or ()), list(filename or ())
-    if not words and not given:
-        raise UsageError("name the pods to explain: manifests, or pods of the snapshot")
-    check_stdin(*words, *given, *snapshot, engine.policy)
+    if not words and not given and edits.none:
+        raise _nothing_to_explain()
+    check_stdin(*words, *given, *snapshot, engine.policy, *(edits.edits or ()))
     notes = Notes()
-    setup = read_setup(engine, notes)
-    cluster = read_snapshot(snapshot, notes)
+    edited = read_edited(snapshot, edits, notes)
+    cluster = edited.snapshot
+    setup = read_setup(engine, notes, cluster)
     asked, expanded = targets(words, given, cluster, namespace, inputs)
-    covered = cluster.objects.covered()
+    if not words and not given:
+        asked = one_of_each(edited.asked)
+        if not asked:
+            raise _nothing_to_explain()
     unknown = add_objects(cluster, expanded, notes, ignore_unknown=inputs.ignore_unknown)
-    session = Session(cluster, setup, detailed=True, covered=covered)
+    session = Session(cluster, setup, detailed=True, covered=edited.covered)
     result = ask(session, asked, node=node or "", versus=versus or "", fixes=not no_fixes, others=unknown)
-    result = replace(result, refusals=tuple(expanded.refusals), failed=tuple(expanded.failed))
+    result = replace(result, refusals=tuple(expanded.refusals), failed=(*edited.failed, *expanded.failed))
     note_unused_plugins(session, engine, notes)
     if engine.strict:
         insist(result.fidelity)
     finish(_rendered(result, output, everything), result.exit_code, notes)
+
+
+def _nothing_to_explain() -> UsageError:
+    return UsageError("name the pods to explain: manifests, or pods of the snapshot")
 
 
 def _rendered(result: ExplainResult, output: Output, everything: bool) -> str:

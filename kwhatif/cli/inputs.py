@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwhatif.cli.output import Notes
 from kwhatif.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from kwhatif.api.meta import Resource
+    from kwhatif.cli.edit_options import EditOptions
     from kwhatif.cli.options import EngineOptions, InputOptions
     from kwhatif.scheduling.setup import Setup
     from kwhatif.snapshot.load import Manifest
     from kwhatif.snapshot.model import Snapshot
+    from kwhatif.whatif.edits import Edited
     from kwhatif.whatif.expand import Expanded
     from kwhatif.whatif.session import Session
 
@@ -27,6 +29,7 @@ __all__ = [
     "expanded_from",
     "no_pods",
     "note_unused_plugins",
+    "read_edited",
     "read_setup",
     "read_snapshot",
 ]
@@ -41,6 +44,9 @@ _MAKE_NO_PODS = frozenset(
     }
 )
 _MOST_NAMED = 10
+
+DEFAULT_POLICY = "default"
+"""What ``--policy`` calls kube-scheduler's defaults."""
 
 
 def check_stdin(*paths: str | None) -> None:
@@ -62,49 +68,98 @@ def read_snapshot(paths: Sequence[str], notes: Notes) -> Snapshot:
     return snapshot
 
 
-_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
+def read_edited(paths: Sequence[str], edits: EditOptions, notes: Notes) -> Edited:
+    """The cluster after what-if edits. Notes what controllers did about them."""
+    from kwhatif.api.core import Node
+    from kwhatif.cli.edit_flags import edits_of
+    from kwhatif.snapshot.edits import read_edits
+    from kwhatif.snapshot.model import Snapshot
+    from kwhatif.whatif.edits import edited
+
+    if not paths and not edits.none:
+        raise UsageError("what-if edits are of a cluster: name it with --snapshot")
+    given = read_edits(edits.edits or ())
+    snapshot = read_snapshot(paths, notes) if paths else Snapshot()
+    given += edits_of(edits, {node.name for node in snapshot.objects.of(Node)})
+    result = edited(snapshot, given)
+    for text in result.notes:
+        notes.note(text)
+    return result
 
 
 def age(taken_at: str, now: datetime) -> str:
     """``the snapshot is 3 days old``."""
+    from kwhatif.report.snapshot_info_text import lasted
+
     seconds = int((now - datetime.fromisoformat(taken_at)).total_seconds())
     if seconds < 0:
         return f"the snapshot is of {taken_at}, which is still to come"
-    unit, length = next(((name, size) for name, size in _UNITS if seconds >= 2 * size), _UNITS[-1])
-    number = seconds // length
-    return f"the snapshot is {number} {unit}{'' if number == 1 else 's'} old"
+    return f"the snapshot is {lasted(seconds)} old"
 
 
-def read_setup(engine: EngineOptions, notes: Notes) -> Setup:
-    """The rules, the configuration and the plugins from outside."""
+def read_setup(
+    engine: EngineOptions, notes: Notes, snapshot: Snapshot | None = None, *, bind_extenders: bool = False
+) -> Setup:
+    """The rules, the configuration, the plugins from outside, and its extenders if they are to be called.
+
+    Unless the command line says otherwise, the rules are those of the Kubernetes that the snapshot was taken from, and
+    the configuration is that of its scheduler, if the snapshot has it.
+    """
+    from kwhatif.cli.rules import rules
     from kwhatif.policy.load import default_configuration, load_configuration
     from kwhatif.scheduling.setup import Setup
-    from kwhatif.versions import features_of
 
-    if engine.policy is None:
-        configuration = default_configuration()
+    cluster_says = snapshot.kubernetes_version if snapshot else None
+    told = snapshot.scheduler.feature_gates if snapshot and snapshot.scheduler else None
+    features = rules(engine.kubernetes_version, engine.feature_gates, notes, otherwise=cluster_says, recorded=told)
+    chosen = _policy(engine.policy, snapshot, notes)
+    if chosen is None:
+        configuration = default_configuration(features)
     else:
-        from kwhatif.cli.policy_file import read_policy
-
-        document, source, warnings = read_policy(engine.policy)
-        for text in warnings:
-            notes.warn(text)
-        configuration = load_configuration(document, source=source)
+        document, source = chosen
+        configuration = load_configuration(document, source=source, features=features)
     for text in configuration.warnings:
         notes.warn(text)
     outside = {}
-    if engine.policy is not None or engine.plugin:
+    if chosen is not None or engine.plugin:
         # No default configuration enables a plugin from outside, so only then may there be one to look for.
         from kwhatif.framework.outside import load_outside
 
         outside = load_outside(engine.plugin or ())
+    extenders = None
+    if bind_extenders and not engine.call_extenders:
+        raise UsageError("--call-extender-bind is about --call-extenders: without it no extender is called")
+    if engine.call_extenders and not configuration.extenders:
+        notes.warn("the configuration has no extenders: --call-extenders changes nothing")
+    elif engine.call_extenders:
+        from kwhatif.scheduling.extenders import Extenders
+
+        extenders = Extenders(configuration.extenders, bind=bind_extenders)
     return Setup(
         configuration,
-        features_of(),
+        features,
         outside,
         skip_unknown=engine.skip_unknown_plugins,
         all_nodes=engine.all_nodes,
+        extenders=extenders,
     )
+
+
+def _policy(policy: str | None, snapshot: Snapshot | None, notes: Notes) -> tuple[Any, str] | None:
+    """The configuration to read and what to call it; None for kube-scheduler's defaults."""
+    own = snapshot.scheduler if snapshot else None
+    if policy is None and snapshot is not None and own is not None and own.configuration is not None:
+        source = own.source or snapshot.source
+        notes.note(f"policy: the cluster's own, from {source}; --policy {DEFAULT_POLICY} is kube-scheduler's default")
+        return own.configuration, source
+    if policy is None or policy == DEFAULT_POLICY:
+        return None
+    from kwhatif.cli.policy_file import read_policy
+
+    document, file, warnings = read_policy(policy)
+    for text in warnings:
+        notes.warn(text)
+    return document, file
 
 
 def note_unused_plugins(session: Session, engine: EngineOptions, notes: Notes) -> None:

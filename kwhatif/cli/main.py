@@ -20,6 +20,9 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS: dict[str, tuple[str, str]] = {
     "place": ("place", "Where would these pods go?"),
     "explain": ("explain", "Why does a pod go where it goes, or nowhere?"),
+    "diff": ("diff", "What would change with another policy, version, cluster or manifests?"),
+    "capacity": ("capacity", "How many more of these would fit?"),
+    "drain": ("drain", "What would draining nodes do?"),
     "expand": ("expand", "What pods do manifests become?"),
     "snapshot": ("snapshot", "Take, convert, look at and compare snapshots."),
     "policy": ("policy", "Look at a KubeSchedulerConfiguration."),

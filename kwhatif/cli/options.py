@@ -11,9 +11,13 @@ import typer
 __all__ = [
     "AdmissionPlugins",
     "AllNodes",
+    "CallExtenderBind",
+    "CallExtenders",
     "EngineOptions",
+    "FeatureGates",
     "IgnoreUnknown",
     "InputOptions",
+    "KubernetesVersion",
     "Namespace",
     "Plugins",
     "Policy",
@@ -51,7 +55,29 @@ Namespace = Annotated[
 Policy = Annotated[
     str | None,
     typer.Option(
-        "--policy", metavar="FILE", help="A KubeSchedulerConfiguration. Default: kube-scheduler's own defaults."
+        "--policy",
+        metavar="FILE",
+        help="A KubeSchedulerConfiguration. Default: the cluster's own if the snapshot has it, else kube-scheduler's "
+        "defaults, which 'default' asks for in any case.",
+        show_default=False,
+    ),
+]
+KubernetesVersion = Annotated[
+    str | None,
+    typer.Option(
+        "--kubernetes-version",
+        metavar="VERSION",
+        help="The Kubernetes whose rules apply, such as 1.34 or v1.33.2. Default: the cluster's own, else the newest.",
+        show_default=False,
+    ),
+]
+FeatureGates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--feature-gates",
+        metavar="NAME=true|false,...",
+        help="Feature gates of kube-scheduler that are not set as they are by default (repeatable).",
+        show_default=False,
     ),
 ]
 Plugins = Annotated[
@@ -114,12 +140,28 @@ class InputOptions:
     ignore_unknown: IgnoreUnknown = False
 
 
+CallExtenders = Annotated[
+    bool,
+    typer.Option("--call-extenders", help="Call the configuration's extenders, except for bind; without, say so."),
+]
+CallExtenderBind = Annotated[
+    bool,
+    typer.Option(
+        "--call-extender-bind",
+        help="With --call-extenders: call bind as well, which really binds pods. Otherwise it is taken to succeed.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class EngineOptions:
     """Which scheduler decides, and how."""
 
     policy: Policy = None
+    kubernetes_version: KubernetesVersion = None
+    feature_gates: FeatureGates = None
     all_nodes: AllNodes = False
     plugin: Plugins = None
     skip_unknown_plugins: SkipUnknown = False
+    call_extenders: CallExtenders = False
     strict: Strict = False

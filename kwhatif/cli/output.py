@@ -13,7 +13,7 @@ import typer
 
 from kwhatif.errors import UsageError
 from kwhatif.report.escape import clean
-from kwhatif.snapshot.drafts import draft_of
+from kwhatif.snapshot.drafts import draft_of, packed
 
 if TYPE_CHECKING:
     import msgspec
@@ -104,20 +104,3 @@ def new_file(path: str) -> Iterator[IO[bytes]]:
             yield file
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
-@contextlib.contextmanager
-def packed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
-    """The file, written to through gzip or zstd if its name ends in ``.gz`` or ``.zst``; the same bytes every time."""
-    if name.endswith(".gz"):
-        import gzip
-
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packer:
-            yield packer  # type: ignore[misc]
-    elif name.endswith(".zst"):
-        import zstandard
-
-        with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as writer:
-            yield writer
-    else:
-        yield file

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.inputs import add_objects, check_stdin, expanded_from, note_unused_plugins, read_setup, read_snapshot
-from kwhatif.cli.options import EngineOptions, InputOptions, Namespace, Seed, Snapshots
+from kwhatif.cli.inputs import add_objects, check_stdin, expanded_from, note_unused_plugins, read_edited, read_setup
+from kwhatif.cli.options import CallExtenderBind, EngineOptions, InputOptions, Namespace, Seed, Snapshots
 from kwhatif.cli.output import Notes, finish, rendered
 from kwhatif.errors import UsageError
 
@@ -58,9 +59,11 @@ def place(
         bool, typer.Option("--no-recreate", help="With --timeline: victims' controllers make no new pods.")
     ] = False,
     seed: Seed = None,
+    call_extender_bind: CallExtenderBind = False,
     *,
     inputs: InputOptions,
     engine: EngineOptions,
+    edits: EditOptions,
 ) -> None:
     """Place pods on a cluster as kube-scheduler would, in its order: by priority, then as given.
 
@@ -74,35 +77,41 @@ def place(
     from kwhatif.whatif.timeline import simulate
 
     paths = [*(files or ()), *(filename or ())]
-    if not paths and not with_pending:
-        raise UsageError("name the files with the pods to place, or ask for --with-pending")
+    if not paths and not with_pending and edits.none:
+        raise _nothing_to_place()
     if no_recreate and not timeline:
         raise UsageError("--no-recreate is about --timeline: without it nothing is recreated")
-    check_stdin(*paths, *snapshot, engine.policy)
+    check_stdin(*paths, *snapshot, engine.policy, *(edits.edits or ()))
     notes = Notes()
-    setup = read_setup(engine, notes)
-    cluster = read_snapshot(snapshot, notes)
-    expanded = expanded_from(paths, namespace, cluster, inputs, pods_needed=not with_pending)
-    asked = expanded.pods
+    edited = read_edited(snapshot, edits, notes)
+    cluster = edited.snapshot
+    setup = read_setup(engine, notes, cluster, bind_extenders=call_extender_bind)
+    if not paths and not with_pending and not edited.moves_pods:
+        raise _nothing_to_place()
+    expanded = expanded_from(paths, namespace, cluster, inputs, pods_needed=not (with_pending or edited.moves_pods))
+    asked = [*edited.asked, *expanded.pods]
     if timeline and expanded.rollouts:
         name = expanded.rollouts[0].name
         raise UsageError(f"{name} is in the cluster already: updates are planned step by step, not with --timeline")
-    covered = cluster.objects.covered()
     unknown = add_objects(cluster, expanded, notes, ignore_unknown=inputs.ignore_unknown)
     if with_pending:
         given = {item.pod.key for item in asked}
         asked += [item for item in pending_pods(cluster) if item.pod.key not in given]
     detailed = output in (Output.wide, Output.json, Output.yaml)
-    session = Session(cluster, setup, seed=seed, detailed=detailed, covered=covered)
+    session = Session(cluster, setup, seed=seed, detailed=detailed, covered=edited.covered)
     if timeline:
         result = simulate(session, asked, recreate=not no_recreate, others=unknown)
     else:
         result = ask(session, asked, rollouts=expanded.rollouts, others=unknown)
-    result = replace(result, refusals=tuple(expanded.refusals), failed=tuple(expanded.failed))
+    result = replace(result, refusals=tuple(expanded.refusals), failed=(*edited.failed, *expanded.failed))
     note_unused_plugins(session, engine, notes)
     if engine.strict:
         insist(result.fidelity)
     finish(_rendered(result, output, notes), result.exit_code, notes)
+
+
+def _nothing_to_place() -> UsageError:
+    return UsageError("name the files with the pods to place, or ask for --with-pending")
 
 
 def _rendered(result: PlaceResult, output: Output, notes: Notes) -> str:

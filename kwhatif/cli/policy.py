@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.cli.options import FeatureGates
+from kwhatif.cli.output import Notes
 from kwhatif.cli.policy_file import is_doubled_key, read_policy
 from kwhatif.errors import InputError, PolicyError
-from kwhatif.versions import DEFAULT_MINOR
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from kwhatif.policy import SchedulerConfiguration
+    from kwhatif.versions import Features
 
 __all__ = ["Output", "app", "show", "validate"]
 
@@ -32,7 +34,17 @@ class Output(StrEnum):
     json = "json"
 
 
-_Minor = Annotated[str, typer.Option("--minor", help="The Kubernetes minor whose rules apply.")]
+_Version = Annotated[
+    str | None,
+    typer.Option(
+        "--kubernetes-version",
+        metavar="VERSION",
+        help="The Kubernetes whose rules apply, such as 1.34 or v1.33.2. Default: the newest.",
+        show_default=False,
+    ),
+]
+_Minor = Annotated[str | None, typer.Option("--minor", hidden=True)]
+"""The old name of --kubernetes-version."""
 
 
 @app.command("show")
@@ -41,17 +53,20 @@ def show(
         str | None, typer.Option("-f", "--file", help="The configuration; '-' reads stdin. Default: none.")
     ] = None,
     output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.yaml,
-    minor: _Minor = DEFAULT_MINOR,
+    kubernetes_version: _Version = None,
+    feature_gates: FeatureGates = None,
+    minor: _Minor = None,
 ) -> None:
     """Print the effective configuration with every default, as kube-scheduler --write-config-to does."""
     from kwhatif.policy import as_json, as_yaml, default_configuration, load_configuration
 
+    features = _rules(kubernetes_version or minor, feature_gates)
     if file is None:
-        configuration = default_configuration(minor)
+        configuration = default_configuration(features)
     else:
         document, source, warnings = read_policy(file)
         _warn(warnings)
-        configuration = load_configuration(document, source=source, minor=minor)
+        configuration = load_configuration(document, source=source, features=features)
     _warn(configuration.warnings)
     typer.echo((as_yaml if output is Output.yaml else as_json)(configuration), nl=False)
 
@@ -59,7 +74,9 @@ def show(
 @app.command("validate")
 def validate(
     file: Annotated[str, typer.Argument(help="The configuration; '-' reads stdin.")],
-    minor: _Minor = DEFAULT_MINOR,
+    kubernetes_version: _Version = None,
+    feature_gates: FeatureGates = None,
+    minor: _Minor = None,
     out_of_tree: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,6 +89,7 @@ def validate(
     """Say whether kube-scheduler would start with this file: exit code 0, or 1 and its errors."""
     from kwhatif.policy import examine
 
+    features = _rules(kubernetes_version or minor, feature_gates)
     try:
         document, source, warnings = read_policy(file)
     except InputError as error:
@@ -80,30 +98,30 @@ def validate(
         problems: tuple[str, ...] = (str(error),)
     else:
         _warn(warnings)
-        outcome = examine(document, source=source, minor=minor, accept_removed=False)
+        outcome = examine(document, source=source, features=features, accept_removed=False)
         problems = outcome.problems
         if outcome.configuration is not None:
             _warn(outcome.configuration.warnings)
-            problems = _start(outcome.configuration, minor, out_of_tree or ())
+            problems = _start(outcome.configuration, features, out_of_tree or ())
     if problems:
         typer.echo("\n".join(problems))
         raise typer.Exit(1)
-    typer.echo(f"{source}: kube-scheduler {minor} accepts it")
+    typer.echo(f"{source}: kube-scheduler {features.minor} accepts it")
 
 
-def _start(configuration: SchedulerConfiguration, minor: str, out_of_tree: Collection[str]) -> tuple[str, ...]:
+def _start(configuration: SchedulerConfiguration, features: Features, out_of_tree: Collection[str]) -> tuple[str, ...]:
     """What kube-scheduler says when it sets up the profiles, with these plugins compiled in."""
     from kwhatif.policy import EXTENSION_POINTS, expand_all
     from kwhatif.policy.intree import in_tree
 
-    points = dict(in_tree(minor).points)
+    points = dict(in_tree(features).points)
     for word in out_of_tree:
         name, _, given = word.partition("=")
         placed = (
             point
             for profile in configuration.profiles
             for point in EXTENSION_POINTS
-            if any(ref.name == name for ref in profile.plugins[point].enabled)
+            if point in profile.plugins and any(ref.name == name for ref in profile.plugins[point].enabled)
         )
         points[name] = tuple(given.split(",")) if given else tuple(placed)
     try:
@@ -111,6 +129,15 @@ def _start(configuration: SchedulerConfiguration, minor: str, out_of_tree: Colle
     except PolicyError as error:
         return (str(error),)
     return ()
+
+
+def _rules(version: str | None, gates: list[str] | None) -> Features:
+    from kwhatif.cli.rules import rules
+
+    notes = Notes()
+    features = rules(version, gates, notes)
+    notes.say()
+    return features
 
 
 def _warn(warnings: Collection[str]) -> None:

@@ -15,7 +15,7 @@ from kwhatif.snapshot.model import Snapshot
 from kwhatif.whatif.expand import Expanded
 from kwhatif.whatif.session import Asked
 
-__all__ = ["targets"]
+__all__ = ["one_of_each", "targets"]
 
 _FILE_SUFFIXES = (".yaml", ".yml", ".json", ".gz", ".zst")
 _PREFIXES = ("pod/", "pods/", "po/")
@@ -37,7 +37,7 @@ def targets(
     expanded, more = (expanded_from(paths, namespace or "default", snapshot, options) for paths in (files, offered))
     asked, choice = list(expanded.asked()), list(more.asked())
     expanded.add(more)
-    asked = _one_of_each(asked if words else choice)
+    asked = one_of_each(asked if words else choice)
     names = [word for word in words if word not in files]
     if names:
         there = [Asked(pod, snapshot.source) for pod in snapshot.objects.of(Pod)]
@@ -49,7 +49,7 @@ def targets(
     return list(once.values()), expanded
 
 
-def _one_of_each(asked: Sequence[Asked]) -> list[Asked]:
+def one_of_each(asked: Sequence[Asked]) -> list[Asked]:
     """All pods that stand for themselves, and the first of each workload."""
     seen: set[str] = set()
     first = []

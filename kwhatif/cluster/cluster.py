@@ -13,6 +13,7 @@ import numpy as np
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.cluster.columns import NodeColumns
+from kwhatif.cluster.devices import Devices
 from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape, ShapeTable
 from kwhatif.cluster.storage import Storage
 from kwhatif.cluster.tally import Tally, TallySpec
@@ -40,6 +41,7 @@ class Cluster:
         self.shapes = shapes
         self.objects = objects or Objects()
         self.storage = Storage(self.objects)
+        self.devices = Devices(self.objects, shapes.features)
         self.nominated: dict[str, list[PodInfo]] = {}
         self._where: dict[str, tuple[PodInfo, int]] = {}
         self._elsewhere: dict[str, list[PodInfo]] = {}
@@ -61,9 +63,18 @@ class Cluster:
         self._remembered: dict[Hashable, object] = {}
 
     @classmethod
-    def load(cls, objects: Objects, features: Features, queued: Callable[[Pod], bool] = lambda pod: True) -> Cluster:
-        """The cache of a cluster: its nodes and the unfinished pods bound to them; nominations of those ``queued``."""
-        cluster = cls(objects.of(Node), ShapeTable(features), objects)
+    def load(
+        cls,
+        objects: Objects,
+        features: Features,
+        queued: Callable[[Pod], bool] = lambda pod: True,
+        shapes: ShapeTable | None = None,
+    ) -> Cluster:
+        """The cache of a cluster: its nodes and the unfinished pods bound to them; nominations of those ``queued``.
+
+        ``shapes`` may be those of an earlier cluster.
+        """
+        cluster = cls(objects.of(Node), ShapeTable(features) if shapes is None else shapes, objects)
         for pod in objects.of(Pod):
             if (pod.status.phase or "") in FINISHED:
                 continue
@@ -120,6 +131,13 @@ class Cluster:
         if info.shape.ports:
             self._set_ports(info.shape, row, used=False)
         self._count(info.shape, row, -1)
+        return row
+
+    def leave(self, uid: str, *, deleted: bool = True) -> int:
+        """A pod goes for good: as ``forget``, and its device claims are free. Raises KeyError."""
+        info, _ = self._where[uid]
+        row = self.forget(uid)
+        self.devices.release(info.pod, deleted=deleted)
         return row
 
     def mark_terminating(self, uid: str) -> None:
@@ -242,6 +260,7 @@ class Cluster:
         twin = object.__new__(Cluster)
         twin.shapes, twin.objects, twin.columns = self.shapes, self.objects, self.columns
         twin.storage = self.storage.fork()
+        twin.devices = self.devices.fork()
         twin.nominated = {name: list(infos) for name, infos in self.nominated.items()}
         twin._where = dict(self._where)
         twin._elsewhere = {name: list(infos) for name, infos in self._elsewhere.items()}

@@ -68,7 +68,7 @@ def pod_requests(
     """
     of_pod = _pod_level_requests(pod, features) if pod_level else {}
     with_status = with_status and features.in_place_pod_vertical_scaling
-    total = _of_containers(pod, missing, with_status=with_status)
+    total = _of_containers(pod, features, missing, with_status=with_status)
     resized = _resized_pod_level(pod, features) if with_status else None
     for name, quantity in of_pod.items():
         total[name] = resized.get(name, Quantity.from_units(0)) if resized is not None else quantity
@@ -78,6 +78,8 @@ def pod_requests(
 
 def non_zero_requests(pod: Pod, features: Features) -> tuple[int, int]:
     """Millicores and bytes that the cache counts so that pods without requests do not pile up on one node."""
+    if not features.sidecars_add_to_non_zero_requests:
+        return _non_zero("cpu", pod, features), _non_zero("memory", pod, features)
     missing: Mapping[str, Quantity] = NON_ZERO
     if _pod_level_requests(pod, features):
         plain = pod_requests(pod, features, with_status=True)
@@ -85,6 +87,29 @@ def non_zero_requests(pod: Pod, features: Features) -> tuple[int, int]:
     total = pod_requests(pod, features, with_status=True, missing=missing)
     cpu, memory = total.get("cpu"), total.get("memory")
     return cpu.milli_value() if cpu else 0, memory.value() if memory else 0
+
+
+def _non_zero(name: str, pod: Pod, features: Features) -> int:
+    """As long as each container was rounded by itself and sidecars only raised the most that starting up takes."""
+
+    def amount(asked: Mapping[str, Quantity]) -> int:
+        return amounts({name: asked.get(name, NON_ZERO[name])})[name]
+
+    sidecars: dict[str, Quantity] = {}
+    most = 0
+    for container in pod.spec.init_containers or ():
+        asked = (container.resources.requests if container.resources else None) or {}
+        if container.restart_policy == "Always":
+            _add(sidecars, asked)
+            most = max(most, amount(sidecars))
+        else:
+            at_once = dict(asked)
+            _add(at_once, sidecars)
+            most = max(most, amount(at_once))
+    requests_of = _Asked(pod, features, {}, with_status=features.in_place_pod_vertical_scaling)
+    running = sum(amount(requests_of(container, resizable=True)) for container in pod.spec.containers or ())
+    overhead = (pod.spec.overhead or {}).get(name)
+    return max(running, most) + (amounts({name: overhead})[name] if overhead is not None else 0)
 
 
 def overhead_drift(pod: Pod, features: Features) -> dict[str, int]:
@@ -97,20 +122,39 @@ def overhead_drift(pod: Pod, features: Features) -> dict[str, int]:
     return amounts({name: q for name, q in (pod.spec.overhead or {}).items() if name in of_pod and of_pod[name].wide})
 
 
-def _of_containers(pod: Pod, missing: Mapping[str, Quantity], *, with_status: bool) -> dict[str, Quantity]:
-    statuses: dict[str, ContainerStatus] = {}
-    if with_status:
-        for status in (*(pod.status.container_statuses or ()), *(pod.status.init_container_statuses or ())):
-            statuses[status.name] = status
-    infeasible = _resize_is_infeasible(pod)
+class _Asked:
+    """What single containers of a pod ask for, with what a resize makes of it."""
 
-    def requests_of(container: Container, *, resizable: bool) -> Mapping[str, Quantity]:
-        asked = (container.resources.requests if container.resources else None) or {}
-        status = statuses.get(container.name) if resizable else None
-        if status is not None and status.resources is not None:
-            asked = _effective(asked, status.resources.requests, status.allocated_resources, infeasible=infeasible)
-        return {**missing, **asked} if missing else asked
+    def __init__(self, pod: Pod, features: Features, missing: Mapping[str, Quantity], *, with_status: bool) -> None:
+        self._features, self._missing = features, missing
+        self._infeasible = _resize_is_infeasible(pod, features)
+        self._statuses: dict[str, ContainerStatus] = {}
+        if with_status:
+            initial = (pod.status.init_container_statuses or ()) if features.resizes_are_in_conditions else ()
+            for status in (*(pod.status.container_statuses or ()), *initial):
+                self._statuses[status.name] = status
 
+    def __call__(self, container: Container, *, resizable: bool) -> Mapping[str, Quantity]:
+        asked: Mapping[str, Quantity] = (container.resources.requests if container.resources else None) or {}
+        status = self._statuses.get(container.name) if resizable else None
+        if status is not None:
+            asked = self._resized(asked, status)
+        return {**self._missing, **asked} if self._missing else asked
+
+    def _resized(self, asked: Mapping[str, Quantity], status: ContainerStatus) -> Mapping[str, Quantity]:
+        in_force, allocated = status.resources, status.allocated_resources
+        if not self._features.resizes_count_what_is_in_force:
+            return _effective(asked, None, allocated, infeasible=self._infeasible)
+        if in_force is None:
+            return asked
+        promised = allocated if self._features.resizes_are_in_conditions else None
+        return _effective(asked, in_force.requests, promised, infeasible=self._infeasible)
+
+
+def _of_containers(
+    pod: Pod, features: Features, missing: Mapping[str, Quantity], *, with_status: bool
+) -> dict[str, Quantity]:
+    requests_of = _Asked(pod, features, missing, with_status=with_status)
     total: dict[str, Quantity] = {}
     for container in pod.spec.containers or ():
         _add(total, requests_of(container, resizable=True))
@@ -118,7 +162,7 @@ def _of_containers(pod: Pod, missing: Mapping[str, Quantity], *, with_status: bo
     initial: dict[str, Quantity] = {}
     for container in pod.spec.init_containers or ():
         sidecar = container.restart_policy == "Always"
-        asked = requests_of(container, resizable=sidecar)
+        asked = requests_of(container, resizable=sidecar and features.resizes_are_in_conditions)
         if sidecar:
             _add(total, asked)
             _add(sidecars, asked)
@@ -137,7 +181,7 @@ def _pod_level_requests(pod: Pod, features: Features) -> dict[str, Quantity]:
     return {
         name: quantity
         for name, quantity in (pod.spec.resources.requests or {}).items()
-        if name in ("cpu", "memory") or name.startswith("hugepages-")
+        if name in ("cpu", "memory") or (name.startswith("hugepages-") and features.pod_level_hugepages)
     }
 
 
@@ -149,12 +193,12 @@ def _resized_pod_level(pod: Pod, features: Features) -> dict[str, Quantity] | No
         asked,
         pod.status.resources.requests,
         pod.status.allocated_resources,
-        infeasible=_resize_is_infeasible(pod),
+        infeasible=_resize_is_infeasible(pod, features),
     )
 
 
 def _effective(
-    asked: ResourceList, actuated: ResourceList | None, allocated: ResourceList | None, *, infeasible: bool
+    asked: Mapping[str, Quantity], actuated: ResourceList | None, allocated: ResourceList | None, *, infeasible: bool
 ) -> dict[str, Quantity]:
     """The most of what is asked, in force and promised; an infeasible resize's wish does not count."""
     result: dict[str, Quantity] = {} if infeasible else dict(asked)
@@ -163,7 +207,9 @@ def _effective(
     return result
 
 
-def _resize_is_infeasible(pod: Pod) -> bool:
+def _resize_is_infeasible(pod: Pod, features: Features) -> bool:
+    if not features.resizes_are_in_conditions:
+        return pod.status.resize == "Infeasible"
     for condition in pod.status.conditions or ():
         if condition.type == "PodResizePending":
             return condition.reason == "Infeasible"

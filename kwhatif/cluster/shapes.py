@@ -14,7 +14,7 @@ from datetime import datetime
 import msgspec
 import numpy as np
 
-from kwhatif.api.core import Affinity, Condition, Pod, PodAffinity, PodAffinityTerm, PodSpec
+from kwhatif.api.core import Affinity, Condition, Pod, PodAffinity, PodAffinityTerm, PodResourceClaim, PodSpec
 from kwhatif.api.meta import OwnerReference
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.selectors import RequiredNodeAffinity, Selector
@@ -231,7 +231,13 @@ class ShapeTable:
         # Claims of ephemeral volumes are named after the pod, so such pods are alike only to themselves.
         own = (meta.name, meta.uid) if any(v.ephemeral for v in spec.volumes or ()) else None
         resized = (
-            (status.container_statuses, status.init_container_statuses, status.resources, status.conditions)
+            (
+                status.container_statuses,
+                status.init_container_statuses,
+                status.resources,
+                status.conditions,
+                status.resize,
+            )
             if status.container_statuses or status.init_container_statuses or status.resources
             else None
         )
@@ -241,7 +247,7 @@ class ShapeTable:
                 sorted((meta.labels or {}).items()),
                 controller,
                 meta.deletion_timestamp is not None,
-                spec,
+                _without_claim_names(spec),
                 resized,
                 status.allocated_resources,
                 own,
@@ -256,6 +262,7 @@ class ShapeTable:
         spec, features, namespace = pod.spec, self.features, pod.metadata.namespace or "default"
         affinity = spec.affinity or Affinity()
         near, far = affinity.pod_affinity, affinity.pod_anti_affinity
+        whole = features.fit_scores_whole_pods
         shape = PodShape(
             index=len(self.shapes),
             namespace=namespace,
@@ -267,10 +274,10 @@ class ShapeTable:
             requests=amounts(pod_requests(pod, features, with_status=False)),
             score_requests=amounts(pod_requests(pod, features, with_status=True)),
             fit_score_requests=amounts(
-                pod_requests(pod, features, with_status=False, pod_level=False, missing=NON_ZERO)
+                pod_requests(pod, features, with_status=whole, pod_level=whole, missing=NON_ZERO)
             ),
             drift=overhead_drift(pod, features),
-            ports=_host_ports(spec),
+            ports=_host_ports(spec, features),
             node_affinity=RequiredNodeAffinity.of(spec),
             affinity=_required(near, namespace),
             anti_affinity=_required(far, namespace),
@@ -299,6 +306,13 @@ class ShapeTable:
             self.resources.column(name)
 
 
+def _without_claim_names(spec: PodSpec) -> PodSpec:
+    """The spec as all but DynamicResources see it, which looks at the pod itself."""
+    if not spec.resource_claims:
+        return spec
+    return msgspec.structs.replace(spec, resource_claims=[PodResourceClaim() for _ in spec.resource_claims])
+
+
 def start_time(text: str | None) -> int:
     """Nanoseconds since 1970 of an RFC 3339 time, or ``NEVER_STARTED``. Raises ValueError."""
     if not text:
@@ -321,9 +335,10 @@ def _preferred(side: PodAffinity | None, namespace: str) -> tuple[AffinityTerm, 
     return tuple(AffinityTerm.of(t.pod_affinity_term, namespace, t.weight) for t in terms or ())
 
 
-def _host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
+def _host_ports(spec: PodSpec, features: Features) -> tuple[HostPort, ...]:
     """Host ports held for the pod's whole life: containers and sidecars (upstream: util.GetHostPorts)."""
-    sidecars = [c for c in spec.init_containers or () if c.restart_policy == "Always"]
+    initial = (spec.init_containers or ()) if features.sidecar_ports_count else ()
+    sidecars = [c for c in initial if c.restart_policy == "Always"]
     return tuple(
         (port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)
         for container in (*sidecars, *(spec.containers or ()))

@@ -26,12 +26,14 @@ class ScoredResources:
     asked       int64[k] by the pod
     weights     int64[k]
     defaulted   (place among the k, column of ``non_zero``) of those whose use counts the scheduler's defaults
+    names       str[k]
     """
 
     columns: slice | IntpArray
     asked: Int64Array
     weights: Int64Array
     defaulted: tuple[tuple[int, int], ...]
+    names: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -55,6 +57,7 @@ class ScoredResources:
             np.array([asked.get(name, 0) for name, _, _ in kept], np.int64),
             np.array([weight for _, weight, _ in kept], np.int64),
             tuple((k, column) for k, column in enumerate(columns) if column < 2) if with_defaults else (),
+            tuple(name for name, _, _ in kept),
         )
 
     def on(self, nodes: NodeView) -> Allocation:

@@ -37,6 +37,7 @@ class Diagnosis:
 
     ``considered`` are the rows that were looked at (all, or those PreFilter narrowed the choice to) and
     ``verdicts`` are about all N nodes. ``refusal`` is PreFilter's, when it refused the pod outright.
+    ``strangers`` are what extenders say of nodes that the cluster does not have.
     """
 
     cluster: Cluster
@@ -45,6 +46,7 @@ class Diagnosis:
     considered: IntpArray | None = None
     narrowed_by: tuple[str, ...] = ()
     refusal: Status | None = None
+    strangers: tuple[str, ...] = ()
 
     def message(self, post_filter: str = "") -> str:
         """The text of the FailedScheduling event."""
@@ -56,15 +58,21 @@ class Diagnosis:
 
     def _histogram(self) -> dict[str, int]:
         assert self.verdicts is not None
-        if self.considered is None:
-            return self.verdicts.histogram()
         counts: dict[str, int] = {}
+        for message in self.strangers:
+            counts[message] = counts.get(message, 0) + 1
+        if self.considered is None:
+            for reason, found in self.verdicts.histogram().items():
+                counts[reason] = counts.get(reason, 0) + found
+            return counts
         for blocker in self.verdicts.blockers:
             found = int(np.count_nonzero(blocker.counted[self.considered]))
             if found:
                 counts[blocker.rejection.reason] = counts.get(blocker.rejection.reason, 0) + found
-        absent = len(self.cluster) - len(self.considered)
-        if absent:
+        # Extenders may leave a node out without a reason.
+        spoken = int(np.count_nonzero(self.verdicts.first[self.considered] >= 0)) + len(self.strangers)
+        absent = len(self.cluster) - spoken
+        if absent > 0 and self.cluster.shapes.features.nodes_left_out_by_prefilter_are_counted:
             reason = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(self.narrowed_by))}]"
             counts[reason] = counts.get(reason, 0) + absent
         return counts
@@ -76,7 +84,7 @@ class Diagnosis:
         assert self.verdicts is not None
         if self.considered is not None and row not in self.considered:
             return Status.unresolvable("node(s) didn't satisfy plugin(s)")
-        return self.verdicts.status(row)
+        return self.verdicts.status(row) or Status.unresolvable()
 
     def preemptable(self) -> IntpArray:
         """Rows, in the scheduler's order, where evicting pods might help (upstream: NodesForStatusCode)."""

@@ -48,6 +48,7 @@ class Evaluation:
     After ``totals``: ``score_error`` if PreScore failed, and the totals mean nothing.
     After ``begin``: ``refusal`` if PreFilter refuses the pod, ``narrowed`` intp[] rows if it narrowed the choice,
     to nodes of ``narrowed_names``, some of which may not exist; ``reached`` are the plugins that PreFilter got to.
+    After ``passing``: ``troubled`` if a plugin that looks at the whole cluster met an error on some node.
     """
 
     def __init__(self, framework: Framework, cluster: Cluster, pod: PodInfo) -> None:
@@ -63,8 +64,10 @@ class Evaluation:
         self._everything = NodeView(cluster)
         self._outcomes: dict[str, object] = {}
         self._asked_each_time: list[AnyPlugin] = []
+        self._scopes = {plugin.name: plugin.scopes(pod) for plugin in framework.all_plugins}
+        self.troubled = False
         for plugin in framework.pre_filters:
-            if plugin.filter_scope is Scope.CLUSTER:
+            if self._filter_scope(plugin) is Scope.CLUSTER:
                 self._asked_each_time.append(plugin)
             else:
                 self._outcomes[plugin.name] = framework.ask_pre_filter(plugin, pod, cluster)
@@ -82,13 +85,14 @@ class Evaluation:
         self.ok: BoolArray = np.ones(len(self.cluster), np.bool_)
         self._node_ok: BoolArray = self.ok.copy()
         for plugin in self._framework.filters:
-            if plugin.filter_scope is Scope.CLUSTER:
+            scope = self._filter_scope(plugin)
+            if scope is Scope.CLUSTER:
                 self._cluster_filters.append(plugin)
                 continue
             state = self._state(plugin)
             if isinstance(state, Skip):
                 continue
-            if plugin.filter_scope is Scope.ROW:
+            if scope is Scope.ROW:
                 self._row_filters.append((plugin, state))
             else:
                 for rejection in self._framework.ask_filter(plugin, pod, self._everything, state):
@@ -109,8 +113,12 @@ class Evaluation:
             return SKIP
         return outcome.state if isinstance(outcome, Narrowed) else outcome
 
+    def _filter_scope(self, plugin: AnyPlugin) -> Scope:
+        return self._scopes[plugin.name][0]
+
     def begin(self, pod: PodInfo) -> None:
         """Run PreFilter for a pod of this shape."""
+        self.troubled = False
         for plugin in self._asked_each_time:
             outcome = self._framework.ask_pre_filter(plugin, pod, self.cluster)
             self._outcomes[plugin.name] = outcome
@@ -125,20 +133,25 @@ class Evaluation:
         names: frozenset[str] | None = None
         refused: Status | None = None
         reached = []
+        features = self.cluster.shapes.features
         for plugin in self._framework.pre_filters:
             reached.append(plugin.name)
             outcome = self._outcomes[plugin.name]
             if isinstance(outcome, Status):
                 refused = outcome
-                if outcome.code is not Code.UNSCHEDULABLE:
+                if outcome.code is not Code.UNSCHEDULABLE or not features.prefilter_goes_on_after_unschedulable:
                     break
             elif isinstance(outcome, Narrowed):
                 names = outcome.names if names is None else names & outcome.names
                 self.narrowed_by = (*self.narrowed_by, plugin.name)
                 if not names:
-                    who = sorted(self.narrowed_by)
+                    who = list(self.narrowed_by)
+                    if features.narrowing_plugins_are_rejectors:
+                        who.sort()
                     text = f"plugin {who[0]}" if len(who) == 1 else f"plugin(s) [{' '.join(who)}] simultaneously"
-                    refused = Status.unresolvable(f"node(s) didn't satisfy {text}")
+                    hopeless = features.narrowed_to_nothing_is_unresolvable
+                    code = Code.UNRESOLVABLE if hopeless else Code.UNSCHEDULABLE
+                    refused = Status(code, (f"node(s) didn't satisfy {text}",))
                     break
         self.refusal = refused or self._framework.unprepared
         self.reached = frozenset(reached)
@@ -146,6 +159,13 @@ class Evaluation:
             found = (self.cluster.columns.row(name) for name in names)
             self.narrowed_names = names
             self.narrowed = np.array(sorted(row for row in found if row is not None), np.intp)
+
+    @property
+    def rejecting(self) -> tuple[str, ...]:
+        """Who narrowed the choice; nobody, when a plugin refused the pod for good."""
+        refusal = self.refusal
+        outright = refusal is not None and refusal.plugin and refusal.code is not Code.UNSCHEDULABLE
+        return () if outright else self.narrowed_by
 
     def refresh(self, pod: PodInfo) -> None:
         """Bring filters and scores up to date for the rows that changed."""
@@ -176,6 +196,7 @@ class Evaluation:
                 ok = ok.copy()
             for rejection in self._framework.ask_filter(plugin, pod, self._everything, state):
                 ok &= ~rejection.where
+                self.troubled |= rejection.error
         nominated = self._nominated_rows(pod)
         if nominated is not None:
             rows, change = nominated
@@ -186,7 +207,7 @@ class Evaluation:
     def _running(self, scopes: tuple[Scope, ...] = tuple(Scope)) -> Iterator[tuple[AnyPlugin, object]]:
         for plugin in self._framework.filters:
             state = self._state(plugin)
-            if not isinstance(state, Skip) and plugin.filter_scope in scopes:
+            if not isinstance(state, Skip) and self._filter_scope(plugin) in scopes:
                 yield plugin, state
 
     def verdicts_on(self, pod: PodInfo, view: NodeView) -> Verdicts:
@@ -238,7 +259,8 @@ class Evaluation:
         self._static_local: Int64Array = np.zeros(len(self.cluster), np.int64)
         view = self._everything
         for plugin, weight in self._framework.scorers:
-            if plugin.score_scope is Scope.CLUSTER:
+            scope = self._scopes[plugin.name][1]
+            if scope is Scope.CLUSTER:
                 self._cluster_scorers.append((plugin, weight))
                 continue
             state = self._framework.ask_pre_score(plugin, pod, view)
@@ -250,8 +272,8 @@ class Evaluation:
             if overrides(type(plugin), "normalize"):
                 raw = np.array(self._framework.ask_score(plugin, pod, view, state))
                 held = _Held(plugin, weight, state, raw)
-                (self._normalized_rows if plugin.score_scope is Scope.ROW else self._normalized_static).append(held)
-            elif plugin.score_scope is Scope.ROW:
+                (self._normalized_rows if scope is Scope.ROW else self._normalized_static).append(held)
+            elif scope is Scope.ROW:
                 self._row_scorers.append((plugin, weight, state))
             else:
                 scores = self._framework.ask_score(plugin, pod, view, state)
@@ -301,10 +323,18 @@ class Evaluation:
         normalized = self._framework.ask_normalize(plugin, pod, view, state, raw)
         return PluginScore(plugin.name, weight, raw, normalized)
 
-    def scores(self, pod: PodInfo, rows: IntpArray) -> list[PluginScore]:
-        """Every plugin's own scores among ``rows``, in the profile's order; plugins that skip or fail are left out."""
+    def scores(self, pod: PodInfo, rows: IntpArray, apart: NodeView | None = None) -> list[PluginScore]:
+        """Every plugin's own scores among ``rows``, in the profile's order; plugins that skip or fail are left out.
+
+        Plugins that look at nodes one by one find them as they are ``apart``, if that is given.
+        """
         view = NodeView(self.cluster, rows)
-        found = (self._score_one(plugin, weight, pod, view) for plugin, weight in self._framework.scorers)
+        found = (
+            self._score_one(
+                plugin, weight, pod, view if apart is None or self._scopes[plugin.name][1] is Scope.CLUSTER else apart
+            )
+            for plugin, weight in self._framework.scorers
+        )
         return [scores for scores in found if scores is not None]
 
 

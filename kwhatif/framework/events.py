@@ -26,17 +26,25 @@ class Event(StrEnum):
     GATES_REMOVED = "PodSchedulingGatesEliminated"
     VOLUME_CHANGED = "PersistentVolumeUpdate"
     CLAIM_CHANGED = "PersistentVolumeClaimUpdate"
+    DEVICES_FREED = "ResourceClaimDeallocated"
+    DEVICE_CLAIM_CHANGED = "ResourceClaimUpdate"
     TIMEOUT = "UnschedulableTimeout"
 
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """An event and the pod it is about; for a claim, its namespace and name."""
+    """An event and the pod it is about; for a claim, its namespace and name. An ``unbound`` pod was only nominated."""
 
     event: Event
     cluster: Cluster
     pod: PodInfo | None = None
     claim: tuple[str, str] | None = None
+    unbound: bool = False
+
+    @property
+    def concerns_neighbours(self) -> bool:
+        """Whether the pod counts for those who look at other pods in a topology."""
+        return not self.unbound or self.cluster.shapes.features.lost_nominations_concern_affinity
 
 
 Hint = Callable[[PodInfo, Happening], bool]

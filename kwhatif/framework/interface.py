@@ -91,12 +91,14 @@ class Handle:
 
     ``args`` are the plugin's own arguments: a typed struct for in-tree plugins, else a plain mapping. ``preempt``
     looks for victims on behalf of a PostFilter plugin. ``waiting`` are the pods that permit plugins hold, by uid.
+    ``cluster`` is the one whose pods are scheduled, for hooks that are not given it.
     """
 
     features: Features
     args: Any
     preempt: Callable[[PodInfo, Diagnosis, Any], PostFilterResult]
     waiting: dict[str, WaitingPod] = field(default_factory=dict)
+    cluster: Cluster | None = None
 
 
 class Plugin(Generic[F, P]):
@@ -123,6 +125,10 @@ class Plugin(Generic[F, P]):
 
     def __init__(self, handle: Handle) -> None:
         self.handle = handle
+
+    def scopes(self, pod: PodInfo) -> tuple[Scope, Scope]:
+        """``filter_scope`` and ``score_scope`` for pods of this shape, which may be narrower than for others."""
+        return self.filter_scope, self.score_scope
 
     @property
     def requeue_hints(self) -> Mapping[Event, Hint]:

@@ -5,7 +5,8 @@ Upstream: pkg/scheduler/framework/runtime/framework.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,13 @@ from kwhatif.cluster.view import NodeView
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.interface import HOOKS, MAX_SCORE, Plugin, PostFilterResult, overrides
-from kwhatif.framework.status import Code, PermitWait, Rejection, Skip, Status
+from kwhatif.framework.status import SKIP, Code, PermitWait, Rejection, Skip, Status
 
 __all__ = ["Framework"]
 
 AnyPlugin = Plugin[Any, Any]
+Binder = Callable[[PodInfo, str], Status | Skip | None]
+"""Binds a pod to a node (None), refuses, or SKIPs to leave it to others."""
 
 MOST_PERMIT_SECONDS = 900.0
 """No permit plugin may hold a pod for longer, whatever it asks for."""
@@ -61,6 +64,11 @@ class Framework:
         """Every plugin once, sorted by name."""
         return [p for _, p in sorted({p.name: p for at in self._at.values() for p in at}.items())]
 
+    def attach(self, cluster: Cluster) -> None:
+        """Tell the plugins which cluster they work for."""
+        for plugin in self.all_plugins:
+            plugin.handle.cluster = cluster
+
     # --- the queue
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
@@ -87,6 +95,9 @@ class Framework:
                 where = rejection.where
                 if where.shape != (view.size,) or where.dtype != np.bool_:
                     raise TypeError(f"a rejection is of {_spelt(where)}, it should be of bool[{view.size}]")
+                if rejection.error:
+                    text = f'running "{plugin.name}" filter plugin: {rejection.reason}'
+                    rejection = replace(rejection, reason=text)
                 yield rejection
         except KwhatifError:
             raise
@@ -174,13 +185,16 @@ class Framework:
                 return _named(answer, plugin, "Permit")
         return waits or None
 
-    def bind(self, pod: PodInfo, node: str) -> Status | None:
-        """PreBind, Bind and PostBind."""
+    def bind(self, pod: PodInfo, node: str, before: Binder | None = None) -> Status | None:
+        """PreBind, Bind and PostBind. What ``before`` binds is not left to the Bind plugins."""
         for plugin in self._at["preBind"]:
             status: Status | None = _call(plugin, "pre_bind", pod, pod, node)
             if status is not None:
                 return _named(status, plugin, "PreBind")
-        for plugin in self._at["bind"]:
+        outside = SKIP if before is None else before(pod, node)
+        if isinstance(outside, Status):
+            return outside
+        for plugin in self._at["bind"] if isinstance(outside, Skip) else ():
             answer = _call(plugin, "bind", pod, pod, node)
             if isinstance(answer, Skip):
                 continue

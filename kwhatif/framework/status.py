@@ -87,9 +87,11 @@ class Rejection:
     where          bool[n]
     unresolvable   one answer for all of them, or bool[n]: evicting pods would not help there
     detail         place in the view -> the arithmetic behind the reason, for people
+    error          not a verdict but an accident: a cycle that comes upon such a node ends there
     """
 
     where: BoolArray
     reason: str
     unresolvable: bool | BoolArray = False
     detail: Callable[[int], str] | None = None
+    error: bool = False

@@ -36,6 +36,7 @@ class Verdicts:
 
     first          intp[n]: index into ``plugins`` of the first to reject, -1 where none does
     unresolvable   bool[n]: evicting pods would not help
+    failed         bool[n]: what the first plugin said is an error
     """
 
     def __init__(self, size: int) -> None:
@@ -43,6 +44,7 @@ class Verdicts:
         self.blockers: list[Blocker] = []
         self.first: IntpArray = np.full(size, -1, np.intp)
         self.unresolvable: BoolArray = np.zeros(size, np.bool_)
+        self.failed: BoolArray = np.zeros(size, np.bool_)
 
     def take(self, plugin: str, rejections: Iterable[Rejection]) -> None:
         """Fold in what the next plugin in line says."""
@@ -56,6 +58,8 @@ class Verdicts:
             self.blockers.append(Blocker(plugin, rejection, rejection.where, counted))
             self.first[counted] = index
             self.unresolvable |= counted & rejection.unresolvable
+            if rejection.error:
+                self.failed |= counted
 
     @property
     def passed(self) -> BoolArray:
@@ -69,6 +73,8 @@ class Verdicts:
             return None
         reasons = tuple(b.rejection.reason for b in self.blockers if b.counted[place])
         code = Code.UNRESOLVABLE if self.unresolvable[place] else Code.UNSCHEDULABLE
+        if self.failed[place]:
+            code = Code.ERROR
         return Status(code, reasons, self.plugins[index])
 
     def histogram(self) -> dict[str, int]:
@@ -80,6 +86,14 @@ class Verdicts:
                 reason = blocker.rejection.reason
                 counts[reason] = counts.get(reason, 0) + found
         return counts
+
+    def forget(self, rows: IntpArray) -> None:
+        """Take back the verdicts on nodes that nobody looked at; they then count as passed."""
+        for blocker in self.blockers:
+            blocker.counted[rows] = False
+        self.first[rows] = -1
+        self.unresolvable[rows] = False
+        self.failed[rows] = False
 
     def overlay(self, rows: IntpArray, other: Verdicts) -> None:
         """Let ``other``'s verdicts, which are about ``rows``, take the place of ours there."""
@@ -94,7 +108,7 @@ class Verdicts:
         shift = len(self.plugins)
         self.plugins.extend(other.plugins)
         self.first[rows] = np.where(other.first < 0, -1, other.first + shift)
-        self.unresolvable[rows] = other.unresolvable
+        self.unresolvable[rows], self.failed[rows] = other.unresolvable, other.failed
 
 
 def _spread(rejection: Rejection, rows: IntpArray, where: BoolArray) -> Rejection:
@@ -110,4 +124,5 @@ def _spread(rejection: Rejection, rows: IntpArray, where: BoolArray) -> Rejectio
         rejection.reason,
         unresolvable,
         None if detail is None else lambda row: detail(places[row]),
+        rejection.error,
     )

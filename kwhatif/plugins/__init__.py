@@ -13,6 +13,7 @@ from kwhatif.plugins.default_binder import DefaultBinder
 from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.plugins.image_locality import ImageLocality
+from kwhatif.plugins.in_tree_volume_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinity
 from kwhatif.plugins.node_affinity import NodeAffinity
 from kwhatif.plugins.node_declared_features import NodeDeclaredFeatures
@@ -35,9 +36,13 @@ __all__ = ["IN_TREE"]
 IN_TREE: Mapping[str, type[Plugin[Any, Any]]] = {
     plugin.name: plugin
     for plugin in (
+        AzureDiskLimits,
+        CinderLimits,
         DefaultBinder,
         DefaultPreemption,
         DynamicResources,
+        EBSLimits,
+        GCEPDLimits,
         ImageLocality,
         InterPodAffinity,
         NodeAffinity,

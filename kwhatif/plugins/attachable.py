@@ -11,19 +11,27 @@ from kwhatif.api.core import DiskSource, Pod, Volume
 from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
 from kwhatif.cluster.storage import Storage, claim_names, class_of_claim
 
-__all__ = ["attached_by_api", "is_attachable", "volumes_of"]
+__all__ = ["MIGRATED", "PORTWORX", "TOO_MANY", "Found", "Named", "attached_by_api", "is_attachable", "volumes_of"]
+
+TOO_MANY = "node(s) exceed max volume count"
+
+PORTWORX = "kubernetes.io/portworx-volume"
 
 MIGRATED = {
     "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
     "kubernetes.io/azure-disk": "disk.csi.azure.com",
     "kubernetes.io/cinder": "cinder.csi.openstack.org",
     "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
-    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+    PORTWORX: "pxd.portworx.com",
 }
 """In-tree provisioners -> the CSI drivers that took their place."""
 
 _ZONE_LABELS = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
 Named = tuple[str, str]
+"""(driver, unique name) of a volume."""
+
+Found = tuple[str, str, str]
+"""The same with the in-tree plugin that the driver took the volume over from, or an empty string."""
 
 
 def is_attachable(volume: Volume) -> bool:
@@ -32,7 +40,7 @@ def is_attachable(volume: Volume) -> bool:
     )
 
 
-def volumes_of(pod: Pod, storage: Storage, *, new: bool) -> tuple[frozenset[Named], str]:
+def volumes_of(pod: Pod, storage: Storage, *, new: bool) -> tuple[frozenset[Found], str]:
     """The pod's attachable volumes, and for a ``new`` pod why they cannot be told."""
     found = {named for volume in pod.spec.volumes or () if (named := _disk(volume, zone="")) is not None}
     namespace = pod.metadata.namespace or "default"
@@ -49,7 +57,7 @@ def volumes_of(pod: Pod, storage: Storage, *, new: bool) -> tuple[frozenset[Name
     return frozenset(found), ""
 
 
-def _behind(claim: PersistentVolumeClaim, storage: Storage) -> Named | None:
+def _behind(claim: PersistentVolumeClaim, storage: Storage) -> Found | None:
     """The volume behind a claim; one that is still to be made goes by its claim's name."""
     volume = storage.volumes.get(claim.spec.volume_name or "")
     if volume is not None:
@@ -57,20 +65,22 @@ def _behind(claim: PersistentVolumeClaim, storage: Storage) -> Named | None:
     storage_class = storage.classes.get(class_of_claim(claim))
     if storage_class is None or not storage_class.provisioner:
         return None
-    driver = MIGRATED.get(storage_class.provisioner, storage_class.provisioner)
-    return driver, f"<to be provisioned>-{claim.namespace}/{claim.name}"
+    driver, origin = storage_class.provisioner, ""
+    if driver in MIGRATED:
+        driver, origin = MIGRATED[driver], driver
+    return driver, f"<to be provisioned>-{claim.namespace}/{claim.name}", origin
 
 
-def _of_volume(volume: PersistentVolume) -> Named | None:
+def _of_volume(volume: PersistentVolume) -> Found | None:
     if volume.spec.csi is not None:
         handle = volume.spec.csi.volume_handle or ""
-        return (volume.spec.csi.driver, handle) if volume.spec.csi.driver and handle else None
+        return (volume.spec.csi.driver, handle, "") if volume.spec.csi.driver and handle else None
     labels = volume.metadata.labels or {}
     zone = next((labels[key] for key in _ZONE_LABELS if labels.get(key)), "")
     return _disk(volume.spec, zone=zone)
 
 
-def _disk(source: object, *, zone: str) -> Named | None:
+def _disk(source: object, *, zone: str) -> Found | None:
     """An in-tree disk of a pod's volume or of a PersistentVolume, as its CSI driver would name it."""
     gce: DiskSource | None = getattr(source, "gce_persistent_disk", None)
     ebs: DiskSource | None = getattr(source, "aws_elastic_block_store", None)
@@ -79,15 +89,19 @@ def _disk(source: object, *, zone: str) -> Named | None:
     if gce is not None:
         place = _gce_place(zone)
         name = f"projects/UNSPECIFIED/{place}/disks/{gce.pd_name}" if place else None
-        return None if name is None else (MIGRATED["kubernetes.io/gce-pd"], name)
+        return _migrated("kubernetes.io/gce-pd", name)
     if ebs is not None:
         name = _ebs_name(ebs.volume_id or "")
-        return None if name is None else (MIGRATED["kubernetes.io/aws-ebs"], name)
+        return _migrated("kubernetes.io/aws-ebs", name)
     if azure is not None:
-        return MIGRATED["kubernetes.io/azure-disk"], azure.disk_uri or ""
+        return _migrated("kubernetes.io/azure-disk", azure.disk_uri or "")
     if cinder is not None:
-        return MIGRATED["kubernetes.io/cinder"], cinder.volume_id or ""
+        return _migrated("kubernetes.io/cinder", cinder.volume_id or "")
     return None
+
+
+def _migrated(plugin: str, name: str | None) -> Found | None:
+    return None if name is None else (MIGRATED[plugin], name, plugin)
 
 
 def _gce_place(zones: str) -> str | None:

@@ -1,48 +1,242 @@
-"""DynamicResources for pods without claims: it scores nothing and has a word in every failure message.
+"""DynamicResources: devices for a pod's claims, and for extended resources that a device class serves.
 
-A pod with claims is named as not modelled by the fidelity report. Upstream: plugins/dynamicresources.
+The search itself is in ``devices/``. Upstream: plugins/dynamicresources/dynamicresources.go.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import MappingProxyType
 
 import numpy as np
+from msgspec.structs import replace
 
+from kwhatif.api.devices import ResourceClaim
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.devices import consumer_of, is_reserved_for
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.types import Int64Array
+from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.cluster.view import NodeView
+from kwhatif.devices.allocation import spelt
+from kwhatif.framework.arithmetic import default_normalize
 from kwhatif.framework.diagnosis import Diagnosis
-from kwhatif.framework.interface import Plugin, PostFilterResult, Scope
-from kwhatif.framework.status import SKIP, Skip, Status
+from kwhatif.framework.events import Event, always
+from kwhatif.framework.interface import Handle, Plugin, PostFilterResult, Scope
+from kwhatif.framework.status import SKIP, Code, Rejection, Skip, Status
+from kwhatif.plugins.device_claims import (
+    RESERVED_FOR_AT_MOST,
+    ClaimsOfPod,
+    Group,
+    is_own_device_claim,
+    refusal_of,
+    usable_claims,
+)
+
+NOT_AVAILABLE = "resourceclaim not available on the node"
+NO_SOLUTION = "cannot allocate all claims"
+STALE = "cannot schedule extended resource claim"
 
 
-class DynamicResources(Plugin[None, None]):
+class DynamicResources(Plugin[ClaimsOfPod, None]):
     name = "DynamicResources"
     needs_pre_filter = True
-    requeue_on = MappingProxyType({})
-    filter_scope = Scope.NODE
-    score_scope = Scope.NODE
-    reads = ("DeviceClass", "ResourceClaim", "ResourceSlice")
-    also = ("preEnqueue", "filter", "reserve", "preBind")
+    reads = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
+    requeue_on = MappingProxyType({Event.DEVICES_FREED: always, Event.DEVICE_CLAIM_CHANGED: is_own_device_claim})
+
+    def __init__(self, handle: Handle) -> None:
+        super().__init__(handle)
+        self._latest: tuple[str, ClaimsOfPod] | None = None
+        self._held: dict[str, ClaimsOfPod] = {}
+
+    def scopes(self, pod: PodInfo) -> tuple[Scope, Scope]:
+        # A pod without claims is none of its business, whatever happens to devices.
+        scope = Scope.CLUSTER if self._may_have_claims(pod) else Scope.NODE
+        return scope, scope
+
+    def _may_have_claims(self, pod: PodInfo) -> bool:
+        if not self.handle.features.dynamic_resource_allocation:
+            return False
+        if pod.pod.spec.resource_claims:
+            return True
+        serving = self.handle.cluster.devices.serving if self.handle.cluster is not None else {}
+        return bool(serving) and any(name in serving for name in pod.shape.requests)
 
     @property
     def request_sums(self) -> tuple[int, int]:
         # To look for extended resources that a device class serves.
         return (1, 0) if self.handle.features.dra_extended_resource else (0, 0)
 
-    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Skip:
-        return SKIP
+    # --- which claims
+
+    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+        if self.handle.cluster is None or not self._may_have_claims(pod):
+            return None
+        found = usable_claims(pod, self.handle.cluster.devices)
+        return Status.unresolvable(found) if isinstance(found, str) else None
+
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> ClaimsOfPod | Skip | Status:
+        self._latest = None
+        if not self._may_have_claims(pod):
+            return SKIP
+        found = usable_claims(pod, cluster.devices)
+        if isinstance(found, str):
+            return Status.unresolvable(found)
+        state = ClaimsOfPod(pod, cluster, found)
+        if not state.claims:
+            return SKIP
+        for claim in state.claims:
+            unallocated = claim.status.allocation is None and claim is not state.special
+            refusal = refusal_of(claim, cluster.devices) if unallocated else None
+            if refusal is not None:
+                return refusal
+        self._latest = (pod.uid, state)
+        return state
+
+    # --- where they can be had
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: ClaimsOfPod) -> Iterator[Rejection]:
+        stale, homeless = state.stale, state.homeless
+        if stale:
+            yield Rejection(np.ones(nodes.size, np.bool_), STALE, unresolvable=True)
+            return
+        if homeless.any():
+            yield Rejection(nodes.of(homeless), "cannot fit resource", unresolvable=True)
+        left = ~homeless & ~state.untouched
+        for group in state.groups():
+            answers = group.answers
+            here = left & group.where
+            failed = here & answers.fails
+            if failed.any():
+                yield from self._problems(nodes, failed, group, state)
+            unsolved = here & ~answers.fails & ~answers.fits
+            if unsolved.any():
+                yield Rejection(nodes.of(unsolved), NO_SOLUTION, unresolvable=True)
+            left = left & ~(group.where & ~answers.fits)
+        away = left & state.away
+        if away.any():
+            yield Rejection(nodes.of(away), NOT_AVAILABLE, unresolvable=True)
+
+    def _problems(self, nodes: NodeView, failed: BoolArray, group: Group, state: ClaimsOfPod) -> Iterator[Rejection]:
+        texts: dict[tuple[str, bool], list[int]] = {}
+        for row in np.flatnonzero(failed).tolist():
+            problem = group.answers.outcomes[row].problem
+            assert problem is not None
+            text = spelt(problem, state.inventory, row, group.claims)
+            texts.setdefault((text, problem.mild), []).append(row)
+        for (text, mild), rows in texts.items():
+            where = np.zeros(len(failed), np.bool_)
+            where[rows] = True
+            yield Rejection(nodes.of(where), text, unresolvable=True, error=not mild)
 
     def post_filter(self, pod: PodInfo, diagnosis: Diagnosis) -> PostFilterResult:
+        features = self.handle.features
+        if not features.dynamic_resource_allocation:
+            return PostFilterResult(Status.unschedulable("plugin disabled"))
+        if features.dynamic_resources_is_silent_without_claims and not pod.pod.spec.resource_claims:
+            return PostFilterResult(Status(Code.UNSCHEDULABLE, ()))
         if self.name not in diagnosis.evaluation.reached:
             # An earlier plugin's PreFilter refused the pod; upstream then misses its own state here and stops.
             return PostFilterResult(Status.error("not found"))
-        return PostFilterResult(Status.unschedulable("no new claims to deallocate"))
+        state = self._latest[1] if self._latest is not None and self._latest[0] == pod.uid else None
+        if state is None:
+            return PostFilterResult(Status.unschedulable("no new claims to deallocate"))
+        claim = self._idle_claim(pod, state, diagnosis)
+        if claim is not None:
+            state.cluster.devices.put(
+                replace(claim, status=replace(claim.status, allocation=None, reserved_for=None, devices=None))
+            )
+            return PostFilterResult(Status.unschedulable("deallocation of ResourceClaim completed"))
+        if state.stale:
+            assert state.special is not None
+            state.cluster.devices.remove((state.special.namespace, state.special.name))
+            return PostFilterResult(Status.unschedulable("deletion of ResourceClaim completed"))
+        return PostFilterResult(Status.unschedulable("still not schedulable"))
+
+    def _idle_claim(self, pod: PodInfo, state: ClaimsOfPod, diagnosis: Diagnosis) -> ResourceClaim | None:
+        """A claim that kept the pod from some node and that nobody else uses; upstream takes any, this the first."""
+        if diagnosis.verdicts is None:
+            return None
+        where = np.zeros(len(state.cluster), np.bool_)
+        for blocker in diagnosis.verdicts.blockers:
+            if blocker.plugin == self.name and blocker.rejection.reason == NOT_AVAILABLE:
+                where |= blocker.counted
+        for claim, away in state.held:
+            users = claim.status.reserved_for or ()
+            idle = not users or (len(users) == 1 and users[0].uid == pod.uid)
+            if claim is not state.special and (where & away).any() and idle:
+                return claim
+        return None
+
+    # --- scores
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        return np.zeros(nodes.size, np.int64)
+        if self._latest is None or self._latest[0] != pod.uid or not self.handle.features.dra_prioritized_list:
+            return np.zeros(nodes.size, np.int64)
+        found: Int64Array = nodes.of(self._latest[1].alternatives())
+        return found
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
-        return scores
+        return default_normalize(scores, reverse=False)
+
+    # --- taking them
+
+    def reserve(self, pod: PodInfo, node: str) -> Status | None:
+        if self._latest is None or self._latest[0] != pod.uid:
+            return None
+        state = self._latest[1]
+        # Those whose PreBind is over are bound by now, or were undone at once.
+        self._held = {uid: other for uid, other in self._held.items() if not other.done}
+        self._held[pod.uid] = state
+        row = state.cluster.columns.row(node)
+        assert row is not None
+        for claim, allocation in state.allocate(row):
+            state.cluster.devices.take_off(replace(claim, status=replace(claim.status, allocation=allocation)))
+            state.allocated[claim.metadata.uid or claim.key] = allocation
+        return None
+
+    def unreserve(self, pod: PodInfo, node: str) -> None:
+        state = self._held.pop(pod.uid, None)
+        if state is None:
+            return
+        devices = state.cluster.devices
+        for claim in state.claims:
+            devices.land(claim.metadata.uid or claim.key)
+        for claim in state.named:
+            current = devices.claims.get((claim.namespace, claim.name))
+            if current is not None and current.status.allocation is not None and is_reserved_for(pod.pod, current):
+                rest = [user for user in current.status.reserved_for or () if user.uid != pod.uid]
+                devices.put(replace(current, status=replace(current.status, reserved_for=rest or None)))
+        for extended in (state.created, state.special):
+            if extended is not None and (extended.namespace, extended.name) in devices.claims:
+                devices.remove((extended.namespace, extended.name))
+
+    def pre_bind(self, pod: PodInfo, node: str) -> Status | None:
+        state = self._held.get(pod.uid)
+        if state is None:
+            return None
+        state.done = True
+        row = state.cluster.columns.row(node)
+        assert row is not None
+        devices = state.cluster.devices
+        for claim in state.claims:
+            allocation = state.allocated.get(claim.metadata.uid or claim.key)
+            if claim is state.special:
+                if allocation is None:
+                    continue
+                problem = state.create_special(row, allocation)
+                if problem:
+                    return Status(Code.ERROR, (problem,))
+                continue
+            current = devices.claims[claim.namespace, claim.name]
+            if is_reserved_for(pod.pod, current):
+                continue
+            users = [*(current.status.reserved_for or ()), consumer_of(pod.pod)]
+            if len(users) > RESERVED_FOR_AT_MOST:
+                problem = f"status.reservedFor: Too many: {len(users)}: must have at most {RESERVED_FOR_AT_MOST} items"
+                return Status(Code.ERROR, (f"add reservation to claim {claim.key}: {problem}",))
+            status = replace(current.status, reserved_for=users)
+            if allocation is not None:
+                devices.land(claim.metadata.uid or claim.key)
+                status = replace(status, allocation=allocation)
+            devices.put(replace(current, status=status))
+        return None

@@ -22,9 +22,11 @@ class ImageLocality(Plugin[None, None]):
     score_scope = Scope.NODE
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        spec, columns = pod.shape.spec, nodes.columns
-        containers = [*(spec.init_containers or ()), *(spec.containers or ())]
-        volumes = [v.image.reference or "" for v in spec.volumes or () if v.image is not None]
+        spec, columns, features = pod.shape.spec, nodes.columns, self.handle.features
+        initial = (spec.init_containers or ()) if features.image_locality_counts_init_containers else ()
+        containers = [*initial, *(spec.containers or ())]
+        mounted = (spec.volumes or ()) if features.image_locality_counts_image_volumes else ()
+        volumes = [v.image.reference or "" for v in mounted if v.image is not None]
         total = np.zeros(len(columns), np.int64)
         for image in (*(c.image or "" for c in containers), *volumes):
             state_of = columns.images.get(normalized(image))

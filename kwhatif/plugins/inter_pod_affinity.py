@@ -260,6 +260,9 @@ def _wanted_near(waiting: PodInfo, happening: Happening) -> bool:
 
 def _was_in_the_way(waiting: PodInfo, happening: Happening) -> bool:
     gone = happening.pod
-    if gone is None:
+    if gone is None or not happening.concerns_neighbours:
         return False
-    return _meets_all(waiting.shape.anti_affinity, gone.shape) or _meets_all(gone.shape.anti_affinity, waiting.shape)
+    if _meets_all(waiting.shape.anti_affinity, gone.shape):
+        return True
+    its_own_count = happening.cluster.shapes.features.departed_anti_affinity_counts
+    return its_own_count and _meets_all(gone.shape.anti_affinity, waiting.shape)

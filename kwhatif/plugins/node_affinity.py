@@ -83,7 +83,7 @@ class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
         spec = pod.shape.spec
         affinity = spec.affinity.node_affinity if spec.affinity else None
         preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else None
-        if preferred is None and not self._added_preferences:
+        if preferred is None and not self._added_preferences and self.handle.features.node_affinity_skips_score:
             return SKIP
         try:
             own = _preferences(preferred or ())

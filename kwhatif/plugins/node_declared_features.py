@@ -18,6 +18,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.framework.status import SKIP, Rejection, Skip
+from kwhatif.versions import Features
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +35,24 @@ class NodeDeclaredFeatures(Plugin[NeededFeatures, None]):
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> NeededFeatures | Skip:
         if not self.handle.features.node_declared_features:
             return SKIP
-        names = needed(pod.shape.spec)
+        names = needed(pod.shape.spec, self.handle.features)
         return NeededFeatures(names) if names else SKIP
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: NeededFeatures) -> Iterator[Rejection]:
-        lacking = [state.names - declared for declared in nodes.columns.declared_features]
-        yield Rejection(
-            nodes.of(np.array([bool(names) for names in lacking], np.bool_)),
-            "node(s) didn't match Pod's required features",
-            unresolvable=True,
-            detail=lambda place: f"node does not declare {', '.join(sorted(lacking[nodes.row(place)]))}",
-        )
+        lacking = [", ".join(sorted(state.names - declared)) for declared in nodes.columns.declared_features]
+        for names in dict.fromkeys(filter(None, lacking)):
+            reason = "node(s) didn't match Pod's required features"
+            if self.handle.features.missing_node_features_are_named:
+                reason = f"node declared features check failed - unsatisfied requirements: {names}"
+            yield Rejection(
+                nodes.of(np.array([lacks == names for lacks in lacking], np.bool_)),
+                reason,
+                unresolvable=True,
+                detail=lambda place: f"node does not declare {lacking[nodes.row(place)]}",
+            )
 
 
-def needed(spec: PodSpec) -> frozenset[str]:
+def needed(spec: PodSpec, features: Features) -> frozenset[str]:
     """The node features a pod cannot run without."""
     names = set()
     rules = [
@@ -57,6 +62,7 @@ def needed(spec: PodSpec) -> frozenset[str]:
     ]
     if any(rule.action == "RestartAllContainers" for rule in rules):
         names.add("RestartAllContainersOnContainerExits")
-    if spec.host_network and spec.host_users is False:
+    on_host = spec.host_network and spec.host_users is False
+    if on_host and features.user_namespaces_on_host_network_are_declared:
         names.add("UserNamespacesHostNetworkSupport")
     return frozenset(names)

@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: favours nodes whose resources the pod would bring into balance.
+"""NodeResourcesBalancedAllocation: favours nodes whose resources the pod brings, or leaves, in balance.
 
 Upstream: plugins/noderesources/balanced_allocation.go.
 """
@@ -13,6 +13,7 @@ from kwhatif.cluster.view import NodeView
 from kwhatif.framework.allocation import ScoredResources
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Scope
 from kwhatif.framework.status import SKIP, Skip
+from kwhatif.plugins.device_totals import scores_devices, with_devices
 
 
 class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
@@ -36,12 +37,18 @@ class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
             asked = {
                 name: amount + pod.shape.drift.get(name, 0) * places.get(name, 0) for name, amount in asked.items()
             }
-        if not any(asked.get(name, 0) for name, _ in self._resources):
+        asks = any(asked.get(name, 0) for name, _ in self._resources)
+        if not asks and self.handle.features.balanced_allocation_skips_best_effort:
             return SKIP
         return ScoredResources.of(self._resources, asked, nodes.cluster, with_defaults=False)
 
+    def scopes(self, pod: PodInfo) -> tuple[Scope, Scope]:
+        return self.filter_scope, Scope.CLUSTER if scores_devices(pod, self._resources, self.handle) else Scope.ROW
+
     def score(self, pod: PodInfo, nodes: NodeView, state: ScoredResources) -> Int64Array:
-        at = state.on(nodes)
+        at = with_devices(state.on(nodes), state, nodes, self.handle)
+        if not self.handle.features.balanced_allocation_compares:
+            return balance(np.minimum(at.requested / at.safe_capacity, 1.0), at.capacity != 0)
         # With the pod and without it, in one go.
         both = np.concatenate([at.requested, at.used])
         capacity = np.concatenate([at.capacity, at.capacity])

@@ -21,8 +21,10 @@ from kwhatif.framework.allocation import Allocation, ScoredResources
 from kwhatif.framework.arithmetic import broken_linear, go_round
 from kwhatif.framework.events import Event, always
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Scope
-from kwhatif.framework.status import Rejection
+from kwhatif.framework.status import Rejection, Status
+from kwhatif.plugins.device_totals import left_to_devices, scores_devices, with_devices
 
+NO_SIDECARS = "Pod has a restartable init container and the SidecarContainers feature is disabled"
 MAX_SHAPE_SCORE = 10
 """Points of a RequestedToCapacityRatio shape go from 0 to 10."""
 
@@ -56,17 +58,26 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
     def request_sums(self) -> tuple[int, int]:
         return 1, 0
 
-    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Wanted:
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Wanted | Status:
+        if self._refuses_sidecars(pod) and self.handle.features.sidecars_are_refused_early:
+            return Status.unresolvable(NO_SIDECARS)
         wanted = {
             name: amount for name, amount in pod.shape.requests.items() if amount > 0 and not self._is_ignored(name)
         }
         columns = cluster.shapes.resources.columns(wanted)
         return Wanted(tuple(wanted), columns, np.array(list(wanted.values()), np.int64))
 
+    def _refuses_sidecars(self, pod: PodInfo) -> bool:
+        initial = pod.shape.spec.init_containers or ()
+        return not self.handle.features.sidecar_containers and any(c.restart_policy == "Always" for c in initial)
+
     def _is_ignored(self, name: str) -> bool:
         return is_extended(name) and (name in self._ignored or name.partition("/")[0] in self._ignored_groups)
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Wanted) -> Iterator[Rejection]:
+        if self._refuses_sidecars(pod):
+            yield Rejection(np.ones(nodes.size, np.bool_), NO_SIDECARS, unresolvable=True)
+            return
         count, allowed = nodes.pod_count, nodes.of(nodes.columns.allowed_pods)
         full = count >= allowed
         if full.any():
@@ -78,22 +89,31 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
         capacity = nodes.allocatable[:, state.columns]
         used = nodes.requested[:, state.columns]
         short = state.amounts > capacity - used  # a sum might not fit into 64 bits
+        for place, name in enumerate(state.names):
+            if name in nodes.cluster.devices.serving:
+                short[:, place] &= ~left_to_devices(name, nodes)
         if not short.any():
             return
         never = state.amounts > capacity
+        hopeless = self.handle.features.request_beyond_capacity_is_unresolvable
         for k in np.flatnonzero(short.any(axis=0)):
             name, amount = state.names[k], int(state.amounts[k])
 
             def detail(place: int, k: int = int(k), name: str = name, amount: int = amount) -> str:
                 return spell_shortage(name, amount, int(used[place, k]), int(capacity[place, k]))
 
-            yield Rejection(short[:, k], f"Insufficient {name}", unresolvable=never[:, k], detail=detail)
+            yield Rejection(
+                short[:, k], f"Insufficient {name}", unresolvable=never[:, k] if hopeless else False, detail=detail
+            )
 
     def pre_score(self, pod: PodInfo, nodes: NodeView) -> ScoredResources:
         return ScoredResources.of(self._resources, pod.shape.fit_score_requests, nodes.cluster, with_defaults=True)
 
+    def scopes(self, pod: PodInfo) -> tuple[Scope, Scope]:
+        return self.filter_scope, Scope.CLUSTER if scores_devices(pod, self._resources, self.handle) else Scope.ROW
+
     def score(self, pod: PodInfo, nodes: NodeView, state: ScoredResources) -> Int64Array:
-        return self._rate(state.on(nodes), state)
+        return self._rate(with_devices(state.on(nodes), state, nodes, self.handle), state)
 
 
 def spell_shortage(name: str, asks: int, used: int, capacity: int) -> str:

@@ -5,50 +5,72 @@ Upstream: plugins/nodevolumelimits/csi.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
 
+from kwhatif.api.others import CSIDriver
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
-from kwhatif.cluster.types import Int64Array
+from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.events import Event, Happening
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
-from kwhatif.plugins.attachable import attached_by_api, is_attachable, volumes_of
+from kwhatif.plugins.attachable import (
+    MIGRATED,
+    PORTWORX,
+    TOO_MANY,
+    Found,
+    Named,
+    attached_by_api,
+    is_attachable,
+    volumes_of,
+)
+from kwhatif.plugins.volume_migration import migrates
+from kwhatif.versions import Features
 
-TOO_MANY = "node(s) exceed max volume count"
+_LONGEST_RESOURCE = 63
 
-Named = tuple[str, str]
-"""(driver, unique name) of a volume."""
+Sightings = dict[Named, BoolArray]
+"""bool[N] for each volume: the nodes on which it counts for its driver."""
 
 
 @dataclass(slots=True, eq=False)
 class Attached:
     """Which volumes are attached where, by the pods on each node and by VolumeAttachments.
 
-    limits   driver -> int64[N], -1 where the node has none
-    counts   driver -> int64[N] volumes in use, each once however many pods use it
-    rows     volume -> rows of the nodes whose pods use it
+    limits     driver -> int64[N], -1 where the node has none
+    there      driver -> bool[N], nodes that have it
+    migrated   in-tree plugin -> bool[N], nodes where its volumes count for the driver that took over
+    counts     driver -> int64[N] volumes in use, each once however many pods use it
+    rows       volume -> rows of the nodes whose pods use it
     """
 
     limits: dict[str, Int64Array]
+    there: dict[str, BoolArray]
+    migrated: dict[str, BoolArray]
+    drivers: Mapping[str, CSIDriver]
     by_api: list[set[Named]]
     by_pods: list[set[Named]]
     counts: dict[str, Int64Array] = field(default_factory=dict)
     rows: dict[Named, set[int]] = field(default_factory=dict)
-    of_shape: dict[int, frozenset[Named]] = field(default_factory=dict)
+    of_shape: dict[int, frozenset[Found]] = field(default_factory=dict)
     seen: int = 0
+
+    def on(self, row: int, found: Iterable[Found]) -> set[Named]:
+        """Those of the volumes that count on one node."""
+        return {(driver, name) for driver, name, plugin in found if not plugin or self.migrated[plugin][row]}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewVolumes:
     """The pod's own volumes, and what keeps them from being known at all."""
 
-    volumes: frozenset[Named]
+    volumes: Sightings
     problem: str
     attached: Attached
 
@@ -61,10 +83,10 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> NewVolumes | Skip:
         if not any(map(is_attachable, pod.shape.spec.volumes or ())):
             return SKIP
-        attached = cluster.remember((self, "attached"), lambda: _attached(cluster))
+        attached = cluster.remember((self, "attached"), lambda: _attached(cluster, self.handle.features))
         _follow(attached, cluster)
-        volumes, problem = volumes_of(pod.pod, cluster.storage, new=True)
-        return NewVolumes(volumes, problem, attached)
+        found, problem = volumes_of(pod.pod, cluster.storage, new=True)
+        return NewVolumes(_sightings(found, attached, len(cluster)), problem, attached)
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: NewVolumes | None) -> Iterator[Rejection]:
         if state is None:  # a profile may leave PreFilter out
@@ -76,12 +98,18 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
             yield Rejection(np.ones(nodes.size, np.bool_), state.problem, unresolvable=True)
             return
         alive = np.ones(nodes.size, np.bool_)
-        for driver in sorted({driver for driver, _ in state.volumes}):
-            limit = state.attached.limits.get(driver)
+        drivers = sorted({driver for driver, _ in state.volumes})
+        if self.handle.features.volume_limit_scaling:
+            for driver in drivers:
+                missing = alive & nodes.of(self._lacking(driver, state))
+                yield Rejection(missing, f"{driver} CSI driver is not installed on the node")
+                alive &= ~missing
+        for driver in drivers:
+            limit = self._limit(driver, state, nodes.cluster)
             if limit is None:
                 continue
             limit = nodes.of(limit)
-            mine = [volume for volume in state.volumes if volume[0] == driver]
+            mine = {volume: where for volume, where in state.volumes.items() if volume[0] == driver}
             used, fresh = _use(nodes, state.attached, driver, mine)
 
             def detail(
@@ -97,43 +125,105 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
             yield Rejection(over, TOO_MANY, detail=detail)
             alive &= ~over
 
+    def _lacking(self, driver: str, state: NewVolumes) -> BoolArray:
+        """bool[N]: nodes that lack a driver which the pod's volumes cannot do without there."""
+        size, known = len(state.attached.by_pods), state.attached.drivers.get(driver)
+        needed = np.zeros(size, np.bool_)
+        opts_in = self.handle.features.csi_driver_opts_into_limit_scaling
+        if known is None or (opts_in and not known.spec.prevent_pod_scheduling_if_missing):
+            return needed
+        for (name, _), where in state.volumes.items():
+            if name == driver:
+                needed |= where
+        there = state.attached.there.get(driver)
+        return needed if there is None else needed & ~there
 
-def _use(nodes: NodeView, attached: Attached, driver: str, mine: list[Named]) -> tuple[Int64Array, Int64Array]:
+    def _limit(self, driver: str, state: NewVolumes, cluster: Cluster) -> Int64Array | None:
+        """int64[N]: the driver's own limits, before which older schedulers looked at allocatable resources."""
+        limit = state.attached.limits.get(driver)
+        if not self.handle.features.attachable_volumes_limit:
+            return limit
+
+        def look() -> Int64Array:
+            key = attach_limit_key(driver)
+            allocatable = (node.status.allocatable or {} for node in cluster.columns.nodes)
+            given = [resources[key].value() if key in resources else -1 for resources in allocatable]
+            column = np.array(given, np.int64)
+            return column if limit is None else np.where(limit >= 0, limit, column)
+
+        return cluster.remember((self, "limit", driver), look)
+
+
+def attach_limit_key(driver: str) -> str:
+    """The resource that a driver's limit went by (upstream: GetCSIAttachLimitKey in pkg/volume/util)."""
+    key = f"attachable-volumes-csi-{driver}"
+    if len(key) < _LONGEST_RESOURCE:
+        return key
+    digest = hashlib.sha1(driver.encode(), usedforsecurity=False).hexdigest()
+    return f"attachable-volumes-csi-{driver[:23]}{digest[:16]}"
+
+
+def _sightings(found: Iterable[Found], attached: Attached, size: int) -> Sightings:
+    sightings: Sightings = {}
+    for driver, name, plugin in found:
+        where = attached.migrated[plugin] if plugin else np.ones(size, np.bool_)
+        before = sightings.get((driver, name))
+        sightings[driver, name] = where if before is None else before | where
+    return sightings
+
+
+def _use(nodes: NodeView, attached: Attached, driver: str, mine: Sightings) -> tuple[Int64Array, Int64Array]:
     """int64[n] volumes in use on each node of the view, and int64[n] volumes the pod would add."""
     moved = nodes.moved_pods()
     if moved is None:
         size = len(nodes.cluster)
         used = attached.counts.get(driver, np.zeros(size, np.int64))
-        fresh = np.full(size, len(mine), np.int64)
-        for volume in mine:
-            fresh[list(attached.rows.get(volume, ()))] -= 1
+        fresh = np.zeros(size, np.int64)
+        for volume, where in mine.items():
+            fresh += where
+            rows = list(attached.rows.get(volume, ()))
+            fresh[rows] -= where[rows]
         return nodes.of(used), nodes.of(fresh)
     used, fresh = np.zeros(nodes.size, np.int64), np.zeros(nodes.size, np.int64)
     for place in range(nodes.size):
         row = nodes.row(place)
-        held = _held(moved(place), attached, nodes.cluster)
+        held = _held(moved(place), attached, nodes.cluster, row)
         here = {volume for volume in held if volume[0] == driver}
         by_api = {volume for volume in attached.by_api[row] if volume[0] == driver}
         used[place] = len(here | by_api)
-        fresh[place] = sum(volume not in here for volume in mine)
+        fresh[place] = sum(bool(where[row]) and volume not in here for volume, where in mine.items())
     return used, fresh
 
 
-def _attached(cluster: Cluster) -> Attached:
+def _attached(cluster: Cluster, features: Features) -> Attached:
     columns, storage = cluster.columns, cluster.storage
     limits: dict[str, Int64Array] = {}
+    there: dict[str, BoolArray] = {}
     for row, name in enumerate(columns.names):
         csi_node = storage.csi_nodes.get(name)
         for driver in (csi_node.spec.drivers if csi_node else None) or ():
+            there.setdefault(driver.name, np.zeros(len(columns), np.bool_))[row] = True
             if driver.allocatable is not None and driver.allocatable.count is not None:
                 column = limits.setdefault(driver.name, np.full(len(columns), -1, np.int64))
                 column[row] = driver.allocatable.count
     by_api = attached_by_api(storage, columns.names)
-    attached = Attached(limits, by_api, [set() for _ in columns.names])
+    by_pods: list[set[Named]] = [set() for _ in columns.names]
+    attached = Attached(limits, there, _migrated(cluster, features), storage.drivers, by_api, by_pods)
     for row in range(len(columns)):
         _recount(attached, cluster, row)
     attached.seen = len(cluster.journal)
     return attached
+
+
+def _migrated(cluster: Cluster, features: Features) -> dict[str, BoolArray]:
+    """In-tree plugin -> bool[N], nodes where a driver took over (upstream: isCSIMigrationOn)."""
+    csi_nodes = cluster.storage.csi_nodes
+    here = np.array([name in csi_nodes for name in cluster.columns.names], np.bool_)
+    found = dict.fromkeys(MIGRATED, here)
+    if features.portworx_migrates_by_annotation:
+        listed = migrates(PORTWORX, cluster) if features.csi_migration_portworx else np.zeros_like(here)
+        found[PORTWORX] = here & listed
+    return found
 
 
 def _follow(attached: Attached, cluster: Cluster) -> None:
@@ -155,8 +245,8 @@ def _recount(attached: Attached, cluster: Cluster, row: int) -> None:
         counts[row] = sum(volume[0] == driver for volume in held | attached.by_api[row])
 
 
-def _held(shapes: Iterable[PodShape], attached: Attached, cluster: Cluster, row: int | None = None) -> set[Named]:
-    """The volumes that pods of these shapes use."""
+def _held(shapes: Iterable[PodShape], attached: Attached, cluster: Cluster, row: int) -> set[Named]:
+    """The volumes that pods of these shapes use on a node."""
     held: set[Named] = set()
     for shape in shapes:
         if shape.spec.volumes:
@@ -164,7 +254,7 @@ def _held(shapes: Iterable[PodShape], attached: Attached, cluster: Cluster, row:
             if known is None:
                 known, _ = volumes_of(cluster.shapes.example(shape), cluster.storage, new=False)
                 attached.of_shape[shape.index] = known
-            held |= known
+            held |= attached.on(row, known)
     return held
 
 

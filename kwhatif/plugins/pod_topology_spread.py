@@ -61,7 +61,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
     def _counts_for(self, waiting: PodInfo, happening: Happening) -> bool:
         """Whether a pod that came or went is one that the waiting pod's constraints count."""
         other = happening.pod
-        if other is None or other.shape.namespace != waiting.shape.namespace:
+        if other is None or other.shape.namespace != waiting.shape.namespace or not happening.concerns_neighbours:
             return False
         constraints = self._source.of(waiting.shape, happening.cluster, "DoNotSchedule")
         return any(constraint.selector.matches(other.shape.labels) for constraint in constraints)
@@ -123,7 +123,8 @@ class PodTopologySpread(Plugin[Spread, Scores]):
                 # Nodes without the label are a domain of their own here, as they are upstream.
                 assert tally.spec.topology is not None
                 places = nodes.of(tally.spec.topology.codes)
-                count, domains = tally.by_domain[codes], len(np.unique(places[taking_part]))
+                domains = int(np.count_nonzero(np.bincount(places[taking_part] + 1)))
+                count = tally.by_domain[codes]
             part = count * math.log(domains + 2) + float(constraint.max_skew - 1)
             total = total + np.where(codes >= 0, part, 0.0)
         return Scores(ignored, np.where(ignored, 0, go_round(total)))

@@ -121,7 +121,7 @@ class ConstraintSource:
                 c.max_skew,
                 c.topology_key,
                 self._selector(c, shape),
-                c.min_domains if c.min_domains is not None else 1,
+                c.min_domains if c.min_domains is not None and self._features.min_domains_in_pod_topology_spread else 1,
                 honor_affinity=not policies or (c.node_affinity_policy or "Honor") == "Honor",
                 honor_taints=policies and c.node_taints_policy == "Honor",
             )

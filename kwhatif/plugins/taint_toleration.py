@@ -31,12 +31,19 @@ class TaintToleration(Plugin[None, None]):
             pod.shape, ("NoSchedule", "NoExecute"), comparison_operators=self._operators
         )
         places = nodes.of(codes)
-        yield Rejection(
-            np.array([bool(taints) for taints in lists], np.bool_)[places],
-            "node(s) had untolerated taint(s)",
-            unresolvable=True,
-            detail=lambda place: " and ".join(f"taint {spell(t)} not tolerated" for t in lists[places[place]]),
-        )
+
+        def detail(place: int) -> str:
+            return " and ".join(f"taint {spell(t)} not tolerated" for t in lists[places[place]])
+
+        reasons = [self._reason(taints) if taints else "" for taints in lists]
+        for reason in dict.fromkeys(filter(None, reasons)):
+            where = np.array([said == reason for said in reasons], np.bool_)[places]
+            yield Rejection(where, reason, unresolvable=True, detail=detail)
+
+    def _reason(self, taints: list[Taint]) -> str:
+        if self.handle.features.taint_is_named:
+            return f"node(s) had untolerated taint {{{taints[0].key}: {taints[0].value or ''}}}"
+        return "node(s) had untolerated taint(s)"
 
     def pre_score(self, pod: PodInfo, nodes: NodeView) -> None:
         return None

@@ -26,6 +26,7 @@ from kwhatif.plugins.volume_scoring import utilization_scores
 
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
+NODE_CONFLICT_BEFORE = "node(s) had volume node affinity conflict"
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 NO_SUCH_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
@@ -119,8 +120,10 @@ class VolumeBinding(Plugin[Claims, Claims]):
         choice = self._choice(state) if state.delayed else None
         matched = everywhere if choice is None else choice.matched
         roomy = everywhere if choice is None else choice.roomy
+        renamed = self.handle.features.volume_affinity_conflict_is_called_mismatch
+        conflict = NODE_CONFLICT if renamed else NODE_CONFLICT_BEFORE
         for ok, reason, detail in (
-            (near, NODE_CONFLICT, "a bound claim's volume cannot be reached from the node"),
+            (near, conflict, "a bound claim's volume cannot be reached from the node"),
             (matched, BIND_CONFLICT, "no volume that fits is free, and none can be made, for a claim"),
             (roomy, NOT_ENOUGH_SPACE, "the driver reports too little capacity for a claim"),
             (known, NO_SUCH_VOLUME, "a claim is bound to a volume that does not exist"),
@@ -182,13 +185,22 @@ class VolumeBinding(Plugin[Claims, Claims]):
         return matched, roomy
 
     def pre_score(self, pod: PodInfo, nodes: NodeView) -> Claims | Skip:
-        if not self.handle.features.storage_capacity_scoring or self._latest is None:
-            return SKIP
-        return self._latest[1]
+        features = self.handle.features
+        state = Claims(nodes.cluster) if self._latest is None else self._latest[1]
+        if not features.volume_binding_skips_score or features.storage_capacity_scoring:
+            return state
+        if features.volume_capacity_priority and any((got >= 0).any() for _, got in self._choice(state).static):
+            return state
+        return SKIP
 
     def score(self, pod: PodInfo, nodes: NodeView, state: Claims) -> Int64Array:
+        features = self.handle.features
+        if not (features.storage_capacity_scoring or features.volume_capacity_priority):
+            return np.zeros(nodes.size, np.int64)
         choice = self._choice(state)
-        scores = utilization_scores(choice.static, choice.provision, state.cluster, self.handle.args.shape or ())
+        # The older gate's score looks at volumes that are there, not at those to be made.
+        to_be_made = choice.provision if features.storage_capacity_scoring else []
+        scores = utilization_scores(choice.static, to_be_made, state.cluster, self.handle.args.shape or ())
         found: Int64Array = nodes.of(scores)
         return found
 

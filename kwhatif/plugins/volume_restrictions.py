@@ -6,9 +6,8 @@ Upstream: plugins/volumerestrictions/volume_restrictions.go.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.view import NodeView
-from kwhatif.framework.events import Event, Happening
+from kwhatif.framework.events import Event, Happening, Hint, always
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
 
@@ -25,6 +24,8 @@ DISK_CONFLICT = "node(s) had no available disk"
 ONE_POD_ONLY = (
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
 )
+
+ONE_POD_ONLY_BEFORE = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +69,14 @@ class VolumeRestrictions(Plugin[Restrictions, None]):
     name = "VolumeRestrictions"
     needs_pre_filter = True
     reads = ("PersistentVolumeClaim",)
-    requeue_on = MappingProxyType({Event.POD_DELETED: lambda waiting, happening: _shares_volume(waiting, happening)})
+
+    @property
+    def requeue_hints(self) -> Mapping[Event, Hint]:
+        claims: Mapping[Event, Hint] = {Event.CLAIM_CHANGED: always}
+        return {
+            Event.POD_DELETED: _shares_volume,
+            **(claims if self.handle.features.volume_restrictions_hears_of_claims else {}),
+        }
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Restrictions | Skip | Status:
         volumes = pod.shape.spec.volumes
@@ -107,7 +115,7 @@ class VolumeRestrictions(Plugin[Restrictions, None]):
             uses = uses if shift is None else uses + shift
         yield Rejection(
             alive & (uses > 0),
-            ONE_POD_ONLY,
+            ONE_POD_ONLY if self.handle.features.single_pod_claim_conflict_is_plural else ONE_POD_ONLY_BEFORE,
             detail=lambda place: f"claim {', '.join(state.held)} is ReadWriteOncePod and in use by another pod",
         )
 

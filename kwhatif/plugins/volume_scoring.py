@@ -1,4 +1,4 @@
-"""How full a pod's volumes would be: the score that the gate StorageCapacityScoring turns on.
+"""How full a pod's volumes would be: the score of the gates StorageCapacityScoring and VolumeCapacityPriority.
 
 Upstream: plugins/volumebinding/scorer.go and Score in volume_binding.go.
 """

@@ -5,9 +5,8 @@ Upstream: plugins/volumezone/volume_zone.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import class_of_claim
 from kwhatif.cluster.types import BoolArray
 from kwhatif.cluster.view import NodeView
-from kwhatif.framework.events import Event, always
+from kwhatif.framework.events import Event, Hint, always
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
 from kwhatif.plugins.volume_matching import is_own_claim
@@ -46,7 +45,12 @@ class Topologies:
 
 class VolumeZone(Plugin[Topologies, None]):
     name = "VolumeZone"
-    requeue_on = MappingProxyType({Event.VOLUME_CHANGED: always, Event.CLAIM_CHANGED: is_own_claim})
+
+    @property
+    def requeue_hints(self) -> Mapping[Event, Hint]:
+        claims: Mapping[Event, Hint] = {Event.CLAIM_CHANGED: is_own_claim}
+        return {Event.VOLUME_CHANGED: always, **(claims if self.handle.features.volume_zone_hears_of_claims else {})}
+
     reads = ("PersistentVolume", "PersistentVolumeClaim", "StorageClass")
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Topologies | Skip | Status:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -35,12 +35,14 @@ class MismatchError(Exception):
         super().__init__(f"{place}: {problem}" if place else problem)
 
 
-def decode(struct: type[T], document: Mapping[Any, Any]) -> tuple[T, list[str]]:
+def decode(
+    struct: type[T], document: Mapping[Any, Any], without: Collection[tuple[str, str]] = ()
+) -> tuple[T, list[str]]:
     """Decode ``document`` as ``struct``; also every complaint of strictness, in Go's words.
 
-    Raises MismatchError for a value of the wrong type.
+    ``without`` are (Struct, field) pairs that count as unknown. Raises MismatchError for a value of the wrong type.
     """
-    reader = _Reader()
+    reader = _Reader(without)
     value = reader.struct(struct, document, _Where())
     if reader.mismatch:
         raise reader.mismatch
@@ -70,6 +72,7 @@ class _Where:
 
 @dataclass
 class _Reader:
+    without: Collection[tuple[str, str]] = ()
     unknown: list[str] = field(default_factory=list)
     mismatch: MismatchError | None = None
 
@@ -82,7 +85,7 @@ class _Reader:
         values: dict[str, Any] = {}
         for key, value in _in_order(raw, where.path):
             slot = known.get(key)
-            if slot is None:
+            if slot is None or (struct.__name__, key) in self.without:
                 path = f"{where.path}.{key}" if where.path else key
                 self.unknown.append(f"unknown field {go_quote(path)}")
             elif value is not None:

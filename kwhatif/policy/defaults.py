@@ -42,6 +42,10 @@ _FALLING_SHAPE = (
     UtilizationShapePoint(utilization=0, score=10),
     UtilizationShapePoint(utilization=100, score=0),
 )
+_RISING_SHAPE = (
+    UtilizationShapePoint(utilization=0, score=0),
+    UtilizationShapePoint(utilization=100, score=10),
+)
 
 
 def default_plugins(facts: InTree) -> Plugins:
@@ -72,7 +76,7 @@ def _profile(profile: KubeSchedulerProfile, facts: InTree) -> KubeSchedulerProfi
     added = [
         PluginConfig(name=name, args=default_args(name, facts))
         for name in enabled_names(plugins)
-        if name in ARGS and name not in named
+        if name in ARGS and name not in facts.without_arguments and name not in named
     ]
     return replace(profile, plugins=plugins, plugin_config=(*given, *added))
 
@@ -97,7 +101,7 @@ def _complete(args: Any, facts: InTree) -> Any:
         case NodeResourcesBalancedAllocationArgs():
             return replace(args, resources=_weighted(args.resources))
         case VolumeBindingArgs() if facts.shape_allowed and not args.shape:
-            return replace(args, shape=_FALLING_SHAPE)
+            return replace(args, shape=_RISING_SHAPE if facts.features.capacity_shape_rises else _FALLING_SHAPE)
         case DynamicResourcesArgs():
             return replace(
                 args,

@@ -79,8 +79,9 @@ def _expand(profile: Profile, implements: Implements) -> Expanded:
         for ref in plugins.enabled:
             if ref.name not in known:
                 known[ref.name] = _points_of(ref.name, implements)
-    registered = {point: _registered(profile, point, known) for point in _INTERFACES}
-    names = {point: _merged(profile, point, registered[point], known) for point in _INTERFACES}
+    points = [point for point in _INTERFACES if point in profile.plugins]
+    registered = {point: _registered(profile, point, known) for point in points}
+    names = {point: _merged(profile, point, registered[point], known) for point in points}
     _check_counts(profile.scheduler_name, names)
     expanded = {}
     for point in profile.plugins:
@@ -151,7 +152,7 @@ def _check_counts(scheduler_name: str, names: dict[str, list[str]]) -> None:
         raise _RefusedError(f"only one queue sort plugin required for {profile}, but got {sorters}")
     if not names["bind"]:
         raise _RefusedError(f"at least one bind plugin is needed for {profile}")
-    if len(names["placementGenerate"]) > 1:
+    if len(names.get("placementGenerate", ())) > 1:
         raise _RefusedError(f"at most one placement generate plugin is allowed for {profile}")
 
 
@@ -167,6 +168,8 @@ def _weights(profile: Profile, point: str, known: _Known) -> dict[str, int]:
         scaled = weights[ref.name] * _MAX_NODE_SCORE
         if scaled > _MAX_TOTAL_SCORE - total:
             kind = "score plugins" if point == "score" else "placement score plugins"
-            raise _RefusedError(f"{kind}: total score of Score plugins could overflow")
+            # Before nodes' groups had scores, there was no need to tell them apart.
+            which = f"{kind}: " if "placementScore" in profile.plugins else ""
+            raise _RefusedError(f"{which}total score of Score plugins could overflow")
         total += scaled
     return weights

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 
-__all__ = ["go_json", "go_number", "go_quote", "one_line"]
+__all__ = ["go_json", "go_number", "go_quote", "one_line", "without_password"]
 
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 _HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -34,6 +35,11 @@ def _escape(char: str) -> str:
 def one_line(text: str) -> str:
     """``text`` with what would break a line or a terminal spelled out."""
     return text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
+
+
+def without_password(url: str) -> str:
+    """An address as net/http has it in errors."""
+    return re.sub(r"^([a-zA-Z0-9+.-]+://[^/@:]*):[^/@]*@", r"\1:***@", url)
 
 
 def go_number(number: float) -> str:

@@ -23,7 +23,7 @@ from kwhatif.policy.reading import GROUP, REMOVED_IN, RefusedError, read
 from kwhatif.policy.startup import apply_extenders, start_problems
 from kwhatif.policy.structs import KubeSchedulerConfiguration, KubeSchedulerProfile, Plugins
 from kwhatif.policy.validation import validate
-from kwhatif.versions import DEFAULT_MINOR
+from kwhatif.versions import Features, features_of
 
 __all__ = ["Examination", "default_configuration", "examine", "load_configuration"]
 
@@ -40,39 +40,40 @@ class Examination:
     error: str = ""
 
 
-def default_configuration(minor: str = DEFAULT_MINOR) -> SchedulerConfiguration:
+def default_configuration(features: Features | None = None) -> SchedulerConfiguration:
     """What kube-scheduler runs with when it is given no file."""
-    return load_configuration(None, source="", minor=minor)
+    return load_configuration(None, source="", features=features)
 
 
-def load_configuration(document: object, *, source: str, minor: str = DEFAULT_MINOR) -> SchedulerConfiguration:
+def load_configuration(document: object, *, source: str, features: Features | None = None) -> SchedulerConfiguration:
     """The configuration in a parsed YAML or JSON document; None stands for no file at all.
 
     Raises PolicyError, naming ``source`` and everything that kube-scheduler would say, all in one line.
     """
-    outcome = examine(document, source=source, minor=minor)
+    outcome = examine(document, source=source, features=features)
     if outcome.configuration is None:
         raise PolicyError(f"{source}: {outcome.error}" if source else outcome.error)
     return outcome.configuration
 
 
 def examine(
-    document: object, *, source: str = "", minor: str = DEFAULT_MINOR, accept_removed: bool = True
+    document: object, *, source: str = "", features: Features | None = None, accept_removed: bool = True
 ) -> Examination:
     """Like ``load_configuration``, but a refusal is an answer.
 
     Without ``accept_removed``, formats that upstream has removed are refused as upstream refuses them.
     """
-    facts = in_tree(minor)
+    features = features or features_of()
+    facts = in_tree(features)
     warnings: list[str] = []
     if document is None:
         config = KubeSchedulerConfiguration()
     else:
         try:
-            config, version, ignored = read(document, accept_removed=accept_removed)
+            config, version, ignored = read(document, facts, accept_removed=accept_removed)
         except RefusedError as refused:
             return _refusal(refused.problems, str(refused))
-        warnings += _format_warnings(version, ignored, minor)
+        warnings += _format_warnings(version, ignored, features.minor)
     config = with_defaults(config, facts)
     problems = validate(config, facts)
     if not problems:
@@ -83,7 +84,7 @@ def examine(
     if problems:
         return _refusal(dict.fromkeys(problems), aggregate(problems))
     prefix = f"{source}: " if source else ""
-    return Examination(_as_value(config, tuple(one_line(prefix + warning) for warning in warnings)))
+    return Examination(_as_value(config, tuple(one_line(prefix + warning) for warning in warnings), facts))
 
 
 def _refusal(problems: Iterable[str], error: str) -> Examination:
@@ -115,14 +116,11 @@ def _idle_warnings(config: KubeSchedulerConfiguration, facts: InTree) -> Iterato
                 yield f"{idle} is not enabled in profile {profile.scheduler_name}"
             elif plugin.name in facts.points and plugin.name not in ARGS:
                 yield f"{idle} takes no arguments"
-    for index, extender in enumerate(config.extenders):
-        url = extender.url_prefix
-        yield f"extenders[{index}] is not called: what {url} would filter, score or preempt is left out"
 
 
-def _as_value(config: KubeSchedulerConfiguration, warnings: tuple[str, ...]) -> SchedulerConfiguration:
+def _as_value(config: KubeSchedulerConfiguration, warnings: tuple[str, ...], facts: InTree) -> SchedulerConfiguration:
     return SchedulerConfiguration(
-        profiles=tuple(map(_profile, config.profiles)),
+        profiles=tuple(_profile(profile, facts) for profile in config.profiles),
         percentage_of_nodes_to_score=config.percentage_of_nodes_to_score,
         pod_initial_backoff_seconds=config.pod_initial_backoff_seconds,
         pod_max_backoff_seconds=config.pod_max_backoff_seconds,
@@ -137,12 +135,14 @@ def _as_value(config: KubeSchedulerConfiguration, warnings: tuple[str, ...]) -> 
     )
 
 
-def _profile(profile: KubeSchedulerProfile) -> Profile:
+def _profile(profile: KubeSchedulerProfile, facts: InTree) -> Profile:
     """Without the arguments of plugins that are not enabled, which upstream does not print either."""
     plugins = profile.plugins or Plugins()
     enabled = set(enabled_names(plugins))
     sets = {}
     for point in EXTENSION_POINTS:
+        if ("Plugins", point) in facts.unknown_fields:
+            continue
         merged = plugins.at(point)
         refs = tuple(PluginRef(plugin.name, plugin.weight or 0) for plugin in merged.enabled)
         sets[point] = PluginSet(refs, tuple(plugin.name for plugin in merged.disabled))

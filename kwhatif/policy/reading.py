@@ -15,6 +15,7 @@ import msgspec
 from kwhatif.policy.args import ARGS
 from kwhatif.policy.decode import MismatchError, decode, object_key, plain, word_for
 from kwhatif.policy.golang import go_json, go_quote
+from kwhatif.policy.intree import InTree
 from kwhatif.policy.structs import KubeSchedulerConfiguration, KubeSchedulerProfile, PluginConfig
 
 __all__ = ["GROUP", "REMOVED_IN", "RefusedError", "read"]
@@ -40,7 +41,7 @@ class RefusedError(Exception):
         super().__init__(error)
 
 
-def read(document: object, *, accept_removed: bool) -> tuple[KubeSchedulerConfiguration, str, list[str]]:
+def read(document: object, facts: InTree, *, accept_removed: bool) -> tuple[KubeSchedulerConfiguration, str, list[str]]:
     """The configuration in ``document``, the version of its format, and what of it was ignored.
 
     With ``accept_removed`` formats that upstream has removed are read as v1. Raises RefusedError.
@@ -52,8 +53,8 @@ def read(document: object, *, accept_removed: bool) -> tuple[KubeSchedulerConfig
         if kind.kind != _KIND:
             raise RefusedError(f"couldn't decode as {_KIND}, got {kind.group}/{kind.version}, Kind={kind.kind}: ")
         ignored = [key for key in _BETA2_ONLY if kind.version == "v1beta2" and body.pop(key, None) is not None]
-        config, unknown = decode(KubeSchedulerConfiguration, body)
-        nested = [_read_profile(index, profile, kind.version) for index, profile in enumerate(config.profiles)]
+        config, unknown = decode(KubeSchedulerConfiguration, body, facts.unknown_fields)
+        nested = [_read_profile(index, profile, kind.version, facts) for index, profile in enumerate(config.profiles)]
     except MismatchError as error:
         raise RefusedError(str(error)) from None
     unknown += [problem for _, problems in nested for problem in problems]
@@ -121,13 +122,15 @@ def _excerpt(document: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def _read_profile(index: int, profile: KubeSchedulerProfile, version: str) -> tuple[KubeSchedulerProfile, list[str]]:
+def _read_profile(
+    index: int, profile: KubeSchedulerProfile, version: str, facts: InTree
+) -> tuple[KubeSchedulerProfile, list[str]]:
     """The profile with its in-tree arguments decoded, and what was unknown in them."""
     configs, unknown = [], []
     for position, config in enumerate(profile.plugin_config):
         where = f"profiles[{index}].pluginConfig[{position}]"
         try:
-            args, complaints = _read_args(config, version)
+            args, complaints = _read_args(config, version, facts)
         except MismatchError as error:
             place = f"{where}.args.{error.place}" if error.place else ""
             raise MismatchError(place, f"decoding .{where}: {error.problem}") from None
@@ -138,14 +141,14 @@ def _read_profile(index: int, profile: KubeSchedulerProfile, version: str) -> tu
     return msgspec.structs.replace(profile, plugin_config=tuple(configs)), unknown
 
 
-def _read_args(config: PluginConfig, version: str) -> tuple[Any, list[str]]:
-    if config.name not in ARGS:
+def _read_args(config: PluginConfig, version: str, facts: InTree) -> tuple[Any, list[str]]:
+    if config.name not in ARGS or config.name in facts.without_arguments:
         return config.args, []
     wanted = _GroupVersionKind(GROUP, version, f"{config.name}Args")
     try:
         kind = _kind_of(config.args).or_else(wanted)
         body = _body_of(config.args, kind, ("v1", version))
-        args, complaints = decode(_STRUCTS[kind.kind], body)
+        args, complaints = decode(_STRUCTS[kind.kind], body, facts.unknown_fields)
     except MismatchError as error:
         problem = f"decoding args for plugin {config.name}: {error.problem}"
         raise MismatchError(error.place, problem) from None

@@ -16,7 +16,7 @@ import yaml
 
 from kwhatif.policy.args import Args
 from kwhatif.policy.golang import go_number
-from kwhatif.policy.profile import EXTENSION_POINTS, Profile, SchedulerConfiguration
+from kwhatif.policy.profile import Profile, SchedulerConfiguration
 from kwhatif.policy.reading import GROUP
 from kwhatif.policy.schema import Kind, slots
 
@@ -53,7 +53,7 @@ def _profile(profile: Profile) -> dict[str, Any]:
         shown["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score
     if profile.args:
         shown["pluginConfig"] = [{"args": _args(args), "name": name} for name, args in sorted(profile.args.items())]
-    shown["plugins"] = {point: _plugin_set(profile, point) for point in sorted(EXTENSION_POINTS)}
+    shown["plugins"] = {point: _plugin_set(profile, point) for point in sorted(profile.plugins)}
     shown["schedulerName"] = profile.scheduler_name
     return shown
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kwhatif.policy.args import NodeResourcesFitArgs
+from kwhatif.policy.args import REQUESTED_TO_CAPACITY_RATIO, NodeResourcesFitArgs, ScoringStrategy
 from kwhatif.policy.defaults import enabled_names
 from kwhatif.policy.duration import Duration
 from kwhatif.policy.fields import ROOT, aggregate
@@ -48,6 +48,10 @@ def _ignoring(profile: KubeSchedulerProfile, ignored: tuple[str, ...]) -> KubeSc
     return replace(profile, plugin_config=tuple(configs))
 
 
+def _has_no_shape(strategy: ScoringStrategy) -> bool:
+    return strategy.type == REQUESTED_TO_CAPACITY_RATIO and strategy.requested_to_capacity_ratio is None
+
+
 def start_problems(config: KubeSchedulerConfiguration, facts: InTree) -> Iterator[str]:
     """What a plugin refuses when it starts, though validation let it pass: NodeResourcesFit's arguments."""
     for profile in config.profiles:
@@ -56,6 +60,9 @@ def start_problems(config: KubeSchedulerConfiguration, facts: InTree) -> Iterato
         for plugin in profile.plugin_config:
             if isinstance(plugin.args, NodeResourcesFitArgs):
                 problems = list(validate_args(ROOT, plugin.args, facts))
+                start = f"initializing profiles: creating profile for scheduler name {profile.scheduler_name}"
                 if problems:
-                    start = f"initializing profiles: creating profile for scheduler name {profile.scheduler_name}"
                     yield f'{start}: initializing plugin "{_FIT}": {aggregate(problems)}'
+                elif _has_no_shape(plugin.args.scoring_strategy):
+                    # Where validation lets it pass, upstream trips over it.
+                    yield f'{start}: initializing plugin "{_FIT}": it panics without a requestedToCapacityRatio'

@@ -7,7 +7,7 @@ key): they are refused only when the plugin starts, see ``startup.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kwhatif.policy.fields import ROOT, Path
 from kwhatif.policy.intree import InTree
@@ -93,21 +93,22 @@ def _profiles(profiles: tuple[KubeSchedulerProfile, ...], facts: InTree) -> Iter
             # Upstream prints the other profile's path here, whose JSON is empty.
             yield path.child("schedulerName").duplicate({})
         seen.add(profile.scheduler_name or "")
-    yield from _common_queue_sort(root, profiles)
+    yield from _common_queue_sort(root, profiles, facts)
 
 
 def _profile(path: Path, profile: KubeSchedulerProfile, facts: InTree) -> Iterator[str]:
     if not profile.scheduler_name:
         yield path.child("schedulerName").required()
     yield from _percentage(path, profile.percentage_of_nodes_to_score)
-    yield from _removed_plugins(path.child("plugins"), profile.plugins or Plugins())
+    removed = _REMOVED_PLUGINS if facts.features.in_tree_volume_limits_are_refused else ()
+    yield from _removed_plugins(path.child("plugins"), profile.plugins or Plugins(), removed)
     seen = set()
     for index, config in enumerate(profile.plugin_config):
         at = path.child("pluginConfig").index(index)
         if config.name in seen:
             yield at.duplicate(config.name)
         seen.add(config.name)
-        if config.name in _REMOVED_PLUGINS:
+        if config.name in removed:
             yield at.invalid(config.name, _REMOVED)
         elif config.name == "NodeResourcesFitArgs":
             # The wrong key in upstream's table: a plugin of that name has no typed arguments to match.
@@ -116,14 +117,14 @@ def _profile(path: Path, profile: KubeSchedulerProfile, facts: InTree) -> Iterat
             yield from validate_args(at.child("args"), config.args, facts)
 
 
-def _removed_plugins(path: Path, plugins: Plugins) -> Iterator[str]:
+def _removed_plugins(path: Path, plugins: Plugins, removed: Sequence[str]) -> Iterator[str]:
     for point in (point for point in EXTENSION_POINTS if point not in _UNCHECKED_POINTS):
         for index, plugin in enumerate(plugins.at(point).enabled):
-            if plugin.name in _REMOVED_PLUGINS:
+            if plugin.name in removed:
                 yield path.child(point, "enabled").index(index).invalid(plugin.name, _REMOVED)
 
 
-def _common_queue_sort(root: Path, profiles: tuple[KubeSchedulerProfile, ...]) -> Iterator[str]:
+def _common_queue_sort(root: Path, profiles: tuple[KubeSchedulerProfile, ...], facts: InTree) -> Iterator[str]:
     """All profiles share one queue, so they must sort it alike."""
     first, *others = profiles
     canon = (first.plugins or Plugins()).queue_sort
@@ -132,16 +133,18 @@ def _common_queue_sort(root: Path, profiles: tuple[KubeSchedulerProfile, ...]) -
         yield path.invalid(len(canon.enabled), "only one queue sort plugin can be enabled")
     name = canon.enabled[0].name if canon.enabled else ""
     canon_args = next((c.args for c in reversed(first.plugin_config) if name and c.name == name), None)
+    named = facts.features.queue_sort_is_named_in_errors
+    of_args = "queueSort must be the same for all profiles" if named else "has to match for all profiles"
+    of_plugins = "must be the same for all profiles" if facts.features.terse_shape_errors else of_args
     for index, profile in enumerate(others, start=1):
         path = root.index(index)
         current = (profile.plugins or Plugins()).queue_sort
         if _comparable(current) != _comparable(canon):
             at = path.child("plugins", "queueSort")
-            yield at.invalid(_as_go_struct(current), "must be the same for all profiles")
+            yield at.invalid(_as_go_struct(current), of_plugins)
         for config in profile.plugin_config:
             if config.name == name and config.args != canon_args:
-                problem = "queueSort must be the same for all profiles"
-                yield path.child("pluginConfig", "args").invalid(config.args, problem)
+                yield path.child("pluginConfig", "args").invalid(config.args, of_args)
 
 
 def _comparable(plugins: PluginSet) -> object:

@@ -53,7 +53,7 @@ def validate_args(path: Path, args: Any, facts: InTree) -> Iterator[str]:
         case NodeResourcesBalancedAllocationArgs():
             yield from _balanced_allocation(path.child("resources"), args)
         case NodeResourcesFitArgs():
-            yield from _fit(path, args)
+            yield from _fit(path, args, facts)
         case PodTopologySpreadArgs():
             yield from _topology_spread(path, args)
         case VolumeBindingArgs():
@@ -87,7 +87,7 @@ def _balanced_allocation(path: Path, args: NodeResourcesBalancedAllocationArgs) 
             yield path.index(index).child("weight").invalid(resource.weight, "must be 1")
 
 
-def _fit(path: Path, args: NodeResourcesFitArgs) -> Iterator[str]:
+def _fit(path: Path, args: NodeResourcesFitArgs, facts: InTree) -> Iterator[str]:
     for index, name in enumerate(args.ignored_resources):
         yield from _label_name(path.child("ignoredResources").index(index), name)
     for index, group in enumerate(args.ignored_resource_groups):
@@ -95,14 +95,14 @@ def _fit(path: Path, args: NodeResourcesFitArgs) -> Iterator[str]:
         if "/" in group:
             yield at.invalid(group, "resource group name can't contain '/'")
         yield from _label_name(at, group)
-    yield from _strategy(path.child("scoringStrategy"), args.scoring_strategy)
+    yield from _strategy(path.child("scoringStrategy"), args.scoring_strategy, facts)
 
 
 def _label_name(path: Path, name: str) -> Iterator[str]:
     return (path.invalid(name, problem) for problem in qualified_name(name))
 
 
-def _strategy(path: Path, strategy: ScoringStrategy) -> Iterator[str]:
+def _strategy(path: Path, strategy: ScoringStrategy, facts: InTree) -> Iterator[str]:
     if strategy.type not in _STRATEGIES:
         yield path.child("type").unsupported(strategy.type, _STRATEGIES)
     for index, resource in enumerate(strategy.resources):
@@ -110,23 +110,27 @@ def _strategy(path: Path, strategy: ScoringStrategy) -> Iterator[str]:
             problem = f"resource weight of {resource.name} not in valid range (0, 100]"
             yield path.child("resources").index(index).child("weight").invalid(resource.weight, problem)
     ratio, at = strategy.requested_to_capacity_ratio, path.child("requestedToCapacityRatio")
-    if strategy.type == REQUESTED_TO_CAPACITY_RATIO:
+    if not facts.features.ratio_shape_must_match_strategy:
+        if ratio is not None:
+            yield from _shape(path.child("shape"), ratio.shape, facts)
+    elif strategy.type == REQUESTED_TO_CAPACITY_RATIO:
         if ratio is None:
             yield at.required("must be specified when type is RequestedToCapacityRatio")
         else:
-            yield from _shape(at.child("shape"), ratio.shape)
+            yield from _shape(at.child("shape"), ratio.shape, facts)
     elif ratio is not None:
         yield at.forbidden("must be nil when type is not RequestedToCapacityRatio")
 
 
-def _shape(path: Path, shape: tuple[UtilizationShapePoint, ...]) -> Iterator[str]:
+def _shape(path: Path, shape: tuple[UtilizationShapePoint, ...], facts: InTree) -> Iterator[str]:
     if not shape:
         yield path.required("at least one point must be specified")
         return
     for index in range(1, len(shape)):
         if shape[index - 1].utilization >= shape[index].utilization:
             at = path.index(index).child("utilization")
-            yield at.invalid(shape[index].utilization, "values must be sorted in increasing order")
+            what = "values" if facts.features.terse_shape_errors else "utilization values"
+            yield at.invalid(shape[index].utilization, f"{what} must be sorted in increasing order")
             break
     for index, point in enumerate(shape):
         if not 0 <= point.utilization <= 100:
@@ -174,11 +178,12 @@ def _volume_binding(path: Path, args: VolumeBindingArgs, facts: InTree) -> Itera
         problem = "invalid BindTimeoutSeconds, should not be a negative value"
         yield path.child("bindTimeoutSeconds").invalid(args.bind_timeout_seconds, problem)
     if facts.shape_allowed:
-        yield from _shape(path.child("shape"), args.shape or ())
+        yield from _shape(path.child("shape"), args.shape or (), facts)
     elif args.shape is not None:
         # Go prints the points by their internal names.
         points = [{"Utilization": point.utilization, "Score": point.score} for point in args.shape]
-        problem = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
+        gate = "VolumeCapacityPriority" if facts.features.capacity_shape_rises else "StorageCapacityScoring"
+        problem = f"unexpected field `shape`, remove it or turn on the feature gate {gate}"
         yield path.child("shape").invalid(points, problem)
 
 

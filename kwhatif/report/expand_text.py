@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, counted
+from kwhatif.report.fidelity_text import edited
 from kwhatif.results import ExpandResult, FailedCreate, Refusal, RolloutPlan
 
 __all__ = ["expand_blocks", "refusal_blocks", "rollout_blocks"]
@@ -28,7 +29,7 @@ def expand_blocks(result: ExpandResult) -> list[Block]:
         parts.append(counted(len(result.claims), "claim"))
     if result.refusals:
         parts.append(f"{len(result.refusals)} refused")
-    return [*blocks, Lines((", ".join(parts),)), Lines(result.not_modelled)]
+    return [*blocks, Lines((", ".join(parts),)), Lines((*edited(result.edits), *result.not_modelled))]
 
 
 def refusal_blocks(refusals: Sequence[Refusal], failed: Sequence[FailedCreate]) -> list[Block]:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kwhatif.report.blocks import Block, Heading, Lines, some
 from kwhatif.results import Fidelity, Gap
 
-__all__ = ["fidelity_blocks", "spelt"]
+__all__ = ["edited", "fidelity_blocks", "spelt"]
 
 
 def fidelity_blocks(fidelity: Fidelity) -> list[Block]:
     """The rules and the snapshot, then the gaps: those that touch a pod asked about one by one, the others briefly."""
-    standing = _standing(fidelity)
+    standing = (_standing(fidelity), *edited(fidelity.edits))
     touching = fidelity.touching
     others = _briefly([gap.what for gap in fidelity.gaps if not gap.pods])
     if not touching:
-        return [Lines((standing, f"No gap touches these pods{f' ({others})' if others else ''}."))]
+        return [Lines((*standing, f"No gap touches these pods{f' ({others})' if others else ''}."))]
     gaps = [f"* {spelt(gap)} [{some(gap.pods)}]" for gap in touching]
     return [
-        Lines((standing,)),
+        Lines(standing),
         Heading("GAPS (* touches these pods)"),
         Lines((*gaps, f"  {others}") if others else tuple(gaps), listed=True),
     ]
+
+
+def edited(edits: Sequence[str]) -> tuple[str, ...]:
+    """One line that says what was changed for this answer, if anything was."""
+    return (f"With edits: {'; '.join(edits)}.",) if edits else ()
 
 
 _MISSING = "the snapshot holds no "

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
 
 from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, counted, joined, of
 from kwhatif.report.expand_text import refusal_blocks, rollout_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.timeline_text import timeline_blocks
-from kwhatif.results import Placement, PlaceResult, Victim
+from kwhatif.results import AllocatedDevice, Placement, PlaceResult, Victim
 
-__all__ = ["place_blocks", "summary", "victim_table"]
+__all__ = ["device_blocks", "place_blocks", "summary", "victim_table"]
 
 _HEADERS = ("namespace", "pod", "node", "score", "feasible", "evaluated", "ties", "reason")
 _WIDE = ("scheduler", "priority", "scores", "tied", "origin", "defaults")
@@ -25,6 +27,8 @@ def place_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
         headers = (*_HEADERS[:-1], *_WIDE, _HEADERS[-1]) if wide else _HEADERS
         rows = tuple(_row(placement, result.nodes, wide) for placement in (*result.placements, *result.replacements))
         blocks.append(Table(headers, rows))
+    if wide:
+        blocks += device_blocks((*result.placements, *result.replacements))
     victims = [(placement, victim) for placement in result.placements for victim in placement.victims]
     if victims:
         blocks += [Heading("VICTIMS"), victim_table(victims, wide=wide)]
@@ -79,6 +83,24 @@ def _row(placement: Placement, nodes: int, wide: bool) -> tuple[str, ...]:
         "; ".join(placement.defaults) or NONE,
         _reason(placement),
     )
+
+
+def device_blocks(placements: Sequence[Placement]) -> list[Block]:
+    """A row a claim and request: the devices that a pod has."""
+    rows = []
+    for placement in placements:
+        namespace, _, pod = placement.pod.partition("/")
+        for claim in placement.devices:
+            for request, uses in groupby(claim.devices, key=lambda use: use.request):
+                name = claim.claim.partition("/")[2]
+                rows.append((namespace, pod, name, request, ", ".join(map(_used, uses)), joined(claim.shared_with)))
+    headers = ("namespace", "pod", "claim", "request", "devices", "shared with")
+    return [Heading("DEVICES"), Table(headers, tuple(rows))] if rows else []
+
+
+def _used(use: AllocatedDevice) -> str:
+    more = [f"{name}={amount}" for name, amount in use.consumes.items()] + (["admin access"] if use.admin else [])
+    return use.name + (f" ({', '.join(more)})" if more else "")
 
 
 def _reason(placement: Placement) -> str:

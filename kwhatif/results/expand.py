@@ -33,7 +33,8 @@ class ExpandedPod(Value, frozen=True, kw_only=True):
 class ExpandResult(Value, frozen=True, kw_only=True):
     """What manifests become. ``unknown`` counts kinds that nobody here knows; ``not_modelled`` says what was left out.
 
-    The pods of an update are those of a rollout in which every new pod becomes ready.
+    ``edits`` are what-if edits of the cluster, in words. The pods of an update are those of a rollout in which every
+    new pod becomes ready.
     """
 
     api_version: str = API_VERSION
@@ -45,6 +46,7 @@ class ExpandResult(Value, frozen=True, kw_only=True):
     rollouts: tuple[RolloutPlan, ...] = ()
     unknown: dict[str, int] = msgspec.field(default_factory=dict)
     not_modelled: tuple[str, ...] = ()
+    edits: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from kwhatif.results.values import API_VERSION, Fidelity, Value
 
 __all__ = [
+    "AllocatedDevice",
+    "ClaimDevices",
     "EventRecord",
     "FailedCreate",
     "PlaceResult",
@@ -36,6 +40,34 @@ class Victim(Value, frozen=True, kw_only=True):
     lands_on: str = ""
 
 
+class AllocatedDevice(Value, frozen=True, kw_only=True):
+    """One device for one ``request`` of a claim; ``consumes`` is what it takes of a shared one, by capacity."""
+
+    request: str
+    driver: str
+    pool: str
+    device: str
+    admin: bool = False
+    consumes: dict[str, str] = msgspec.field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """``driver/pool/device``."""
+        return f"{self.driver}/{self.pool}/{self.device}"
+
+
+class ClaimDevices(Value, frozen=True, kw_only=True):
+    """The devices of one claim of a pod; ``shared_with`` are the other pods that use the claim.
+
+    ``extended``: the scheduler made it for extended resources.
+    """
+
+    claim: str
+    devices: tuple[AllocatedDevice, ...]
+    shared_with: tuple[str, ...] = ()
+    extended: bool = False
+
+
 class Score(Value, frozen=True, kw_only=True):
     """One plugin's score of one node: raw, brought to 0..100, and times its weight."""
 
@@ -51,7 +83,7 @@ class Placement(Value, frozen=True, kw_only=True):
 
     ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting``, ``skipped``, or ``preempted`` if the pod had
     to leave its node again; ``message`` the event's text or the reason. ``feasible`` of ``evaluated`` nodes passed;
-    ``ties`` of them shared the top ``score``.
+    ``ties`` of them shared the top ``score``. ``devices`` are those of its claims.
     """
 
     pod: str
@@ -70,6 +102,7 @@ class Placement(Value, frozen=True, kw_only=True):
     criterion: str = ""
     origin: str = ""
     defaults: tuple[str, ...] = ()
+    devices: tuple[ClaimDevices, ...] = ()
 
     @property
     def good(self) -> bool:

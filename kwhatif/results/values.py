@@ -25,13 +25,14 @@ class Fidelity(Value, frozen=True, kw_only=True):
     """What an answer stands on.
 
     ``rules`` is the Kubernetes minor whose rules were used, ``cluster`` the snapshot's own version, ``taken_at``
-    when it was taken; either may be unknown.
+    when it was taken; either may be unknown. ``edits`` are what-if edits of it, in words.
     """
 
     rules: str
     cluster: str | None = None
     taken_at: str | None = None
     source: str = ""
+    edits: tuple[str, ...] = ()
     gaps: tuple[Gap, ...] = ()
 
     @property

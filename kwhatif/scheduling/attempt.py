@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,13 @@ from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.evaluation import PluginScore
 from kwhatif.framework.status import Status
 
-__all__ = ["Attempt", "rejectors_of"]
+if TYPE_CHECKING:
+    from kwhatif.scheduling.extenders import Asking
+
+__all__ = ["EXTENDER", "Attempt", "rejectors_of"]
+
+EXTENDER = "Extender"
+"""What upstream calls whatever an extender rejected: no plugin has this name."""
 
 NOBODY: IntpArray = np.zeros(0, np.intp)
 
@@ -31,6 +38,7 @@ class Attempt:
     nominated    name of the node that ``victims`` leave for the pod; ``criterion`` made it the best of ``candidates``
     waiting      the pod is held by permit plugins
     lost         the pod had its node already when it was turned away: while it waited, or when it was bound
+    asking       what extenders said, if they were asked
     """
 
     pod: PodInfo
@@ -50,10 +58,13 @@ class Attempt:
     candidates: int = 0
     waiting: bool = False
     lost: bool = False
+    asking: Asking | None = None
 
     @property
     def evicted(self) -> tuple[PodInfo, ...]:
         """Victims that have to be told; the others are on their way out already."""
+        if self.diagnosis is not None and self.diagnosis.cluster.shapes.features.terminating_victims_are_told:
+            return self.victims
         return tuple(victim for victim in self.victims if not victim.shape.terminating)
 
     @property
@@ -67,12 +78,16 @@ def rejectors_of(attempt: Attempt) -> frozenset[str]:
     if diagnosis is None:
         refused = attempt.refused
         return frozenset({refused.plugin}) if refused is not None and refused.rejected else frozenset()
+    counts = diagnosis.cluster.shapes.features.narrowing_plugins_are_rejectors
+    narrowing = set(diagnosis.narrowed_by if counts else ())
     if diagnosis.refusal is not None:
         names = {diagnosis.refusal.plugin} if diagnosis.refusal.rejected else set()
-        return frozenset(names | set(diagnosis.narrowed_by))
+        return frozenset(names | narrowing)
     assert diagnosis.verdicts is not None
     first = diagnosis.verdicts.first
     if diagnosis.considered is not None:
         first = first[diagnosis.considered]
     plugins = {diagnosis.verdicts.plugins[index] for index in np.unique(first).tolist() if index >= 0}
-    return frozenset(plugins | set(diagnosis.narrowed_by))
+    if attempt.asking is not None and attempt.asking.narrowed:
+        plugins.add(EXTENDER)
+    return frozenset(plugins | narrowing)

@@ -6,6 +6,7 @@ Everything here reads; nothing changes the cluster.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,18 +16,57 @@ from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.evaluation import Evaluation, PluginScore
 from kwhatif.framework.verdicts import Verdicts
-from kwhatif.results import Blocker, Eviction, NodeReport, Score, Victim
-from kwhatif.scheduling.attempt import Attempt
+from kwhatif.results import AllocatedDevice, Blocker, ClaimDevices, Eviction, NodeReport, Score, Victim
+from kwhatif.scheduling.attempt import EXTENDER, Attempt
 from kwhatif.scheduling.budgets import Budgets
 from kwhatif.scheduling.preemption import Preemption
 
-__all__ = ["evictions", "node_reports", "owner_of", "scores_at", "victim_of", "victims_of"]
+if TYPE_CHECKING:
+    from kwhatif.scheduling.extenders import Asking, Extenders
+
+__all__ = [
+    "devices_of",
+    "evictions",
+    "feasible_rows",
+    "node_reports",
+    "owner_of",
+    "scores_at",
+    "victim_of",
+    "victims_of",
+]
 
 
 def owner_of(pod: PodInfo) -> str:
     """``ReplicaSet/web-5d4c``, or nothing for a pod of its own."""
     controller = pod.shape.controller
     return f"{controller.kind}/{controller.name}" if controller else ""
+
+
+def devices_of(cluster: Cluster, pod: PodInfo) -> tuple[ClaimDevices, ...]:
+    """The devices that the claims of a pod have, claim by claim."""
+    devices = cluster.devices
+    extended = devices.extended_claim(pod.pod)
+    found = []
+    for claim in devices.of_pod(pod.pod):
+        allocation = claim.status.allocation
+        if allocation is None:
+            continue
+        uses = tuple(
+            AllocatedDevice(
+                request=result.request,
+                driver=result.driver,
+                pool=result.pool,
+                device=result.device,
+                admin=bool(result.admin_access),
+                consumes={name: str(amount) for name, amount in sorted((result.consumed_capacity or {}).items())},
+            )
+            for result in allocation.devices.results or ()
+        )
+        others = (f"{claim.namespace}/{user.name}" for user in claim.status.reserved_for or () if user.uid != pod.uid)
+        found.append(
+            ClaimDevices(claim=claim.key, devices=uses, shared_with=tuple(others), extended=claim is extended)
+        )
+    return tuple(found)
 
 
 def victim_of(pod: PodInfo, node: str, budgets: Budgets, *, violates: bool) -> Victim:
@@ -69,22 +109,38 @@ def _score(scores: PluginScore, place: int) -> Score:
 
 
 def node_reports(
-    pod: PodInfo, evaluation: Evaluation, verdicts: Verdicts, chosen: int | None
+    pod: PodInfo, evaluation: Evaluation, verdicts: Verdicts, chosen: int | None, asking: Asking | None = None
 ) -> tuple[NodeReport, ...]:
-    """Every node with all its blockers or all its scores: feasible ones by rank, then the others by name."""
+    """Every node with all its blockers or all its scores: feasible ones by rank, then the others by name.
+
+    ``asking`` has what extenders say of the nodes that plugins let pass; their verdicts are added to ``verdicts``.
+    """
     cluster = evaluation.cluster
     names = cluster.columns.names
     considered = np.arange(len(names)) if evaluation.narrowed is None else evaluation.narrowed
-    feasible = considered[verdicts.passed[considered]]
+    feasible = feasible_rows(evaluation, verdicts)
+    silent: dict[int, str] = {}
+    if asking is not None:
+        asking.add_to(verdicts)
+        feasible, silent = np.unique(asking.rows), asking.silent
     feasible = feasible[np.argsort(cluster.columns.name_rank[feasible])]
-    reports = _ranked(cluster, feasible, evaluation.scores(pod, feasible) if len(feasible) else [], chosen)
+    table = evaluation.scores(pod, feasible) if len(feasible) else []
+    if asking is not None:
+        table = asking.all_scores(table, feasible)
+    reports = _ranked(cluster, feasible, table, chosen)
     out = np.setdiff1d(np.arange(len(names)), feasible)
     for row in sorted(out.tolist(), key=names.__getitem__):
-        left_out = row not in considered
-        reports.append(
-            NodeReport(node=names[row], feasible=False, blockers=_blockers(verdicts, row, evaluation, left_out))
-        )
+        blockers = _blockers(verdicts, row, evaluation, row not in considered)
+        if row in silent:
+            blockers = (*blockers, Blocker(plugin=EXTENDER, reason="left out without a word", detail=silent[row]))
+        reports.append(NodeReport(node=names[row], feasible=False, blockers=blockers))
     return tuple(reports)
+
+
+def feasible_rows(evaluation: Evaluation, verdicts: Verdicts) -> IntpArray:
+    """Rows that come into question and pass."""
+    considered = np.arange(len(verdicts.first)) if evaluation.narrowed is None else evaluation.narrowed
+    return considered[verdicts.passed[considered]]
 
 
 def _ranked(cluster: Cluster, rows: IntpArray, table: Sequence[PluginScore], chosen: int | None) -> list[NodeReport]:
@@ -135,14 +191,16 @@ def _blockers(verdicts: Verdicts, row: int, evaluation: Evaluation, left_out: bo
     return tuple(found)
 
 
-def evictions(pod: PodInfo, diagnosis: Diagnosis, *, chosen: str, most: int) -> tuple[Eviction, ...]:
+def evictions(
+    pod: PodInfo, diagnosis: Diagnosis, *, chosen: str, most: int, extenders: Extenders | None = None
+) -> tuple[Eviction, ...]:
     """Nodes where evictions would make room, best first, with the measures of the choice between them.
 
     The chosen one is always among them: upstream may not look at all nodes, and so miss better ones.
     """
     budgets = Budgets(diagnosis.cluster)
     found = []
-    for place, candidate in enumerate(Preemption().ranked(pod, diagnosis)):
+    for place, candidate in enumerate(Preemption(extenders).ranked(pod, diagnosis)):
         if place >= most and candidate.node != chosen:
             continue
         broken = budgets.broken_by(candidate.victims)

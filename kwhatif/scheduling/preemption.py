@@ -8,12 +8,13 @@ Upstream: pkg/scheduler/framework/preemption/preemption.go and plugins/defaultpr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
 from kwhatif.cluster.view import Change, NodeView
@@ -22,12 +23,16 @@ from kwhatif.framework.evaluation import change_of, nominated_pods
 from kwhatif.framework.interface import PostFilterResult
 from kwhatif.framework.status import Code, Status
 from kwhatif.scheduling.budgets import Budgets
-from kwhatif.scheduling.victims import VictimTable, by_importance
+from kwhatif.scheduling.victims import Claim, VictimTable, by_importance
+
+if TYPE_CHECKING:
+    from kwhatif.scheduling.extenders import Extenders
 
 __all__ = ["CRITERIA", "Candidates", "Preemption", "choose"]
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NO_CANDIDATE = "no candidate node for preemption"
 PRIORITY_SHIFT = 2**31
 
 
@@ -106,10 +111,14 @@ class RankedCandidate:
 
 
 class Preemption:
-    """Preemption for one scheduler; keeps its table of possible victims between pods."""
+    """Preemption for one scheduler; keeps its table of possible victims between pods.
 
-    def __init__(self) -> None:
+    ``extenders`` have a say in the candidates.
+    """
+
+    def __init__(self, extenders: Extenders | None = None) -> None:
         self._tables: dict[int, VictimTable] = {}
+        self._extenders = extenders
 
     def __call__(self, pod: PodInfo, diagnosis: Diagnosis, args: Any) -> PostFilterResult:
         """What DefaultPreemption's PostFilter comes to, message without its prefix."""
@@ -120,11 +129,25 @@ class Preemption:
         candidates = search.run(args)
         if not len(candidates):
             return PostFilterResult(search.refusal())
+        if self._extenders is not None:
+            return self._after_extenders(self._extenders, search, candidates)
         place, criterion = choose(candidates, diagnosis.cluster.columns.name_rank)
         row = int(candidates.rows[place])
         victims = search.victims(row, candidates.gone[place], candidates.broken[place])
         node = diagnosis.cluster.columns.names[row]
         return PostFilterResult(None, node, tuple(victims), criterion, len(candidates))
+
+    def _after_extenders(self, extenders: Extenders, search: _Search, candidates: Candidates) -> PostFilterResult:
+        """The best of what extenders leave of the candidates."""
+        claims = search.after(extenders, candidates)
+        if isinstance(claims, Status):
+            return PostFilterResult(claims)
+        if not claims:
+            return PostFilterResult(Status.unschedulable(NO_CANDIDATE))
+        cluster = search.cluster
+        place, criterion = choose(measured(claims, cluster), cluster.columns.name_rank)
+        node = list(claims)[place]
+        return PostFilterResult(None, node, claims[node].victims, criterion, len(claims))
 
     def ranked(self, pod: PodInfo, diagnosis: Diagnosis) -> list[RankedCandidate]:
         """All nodes where evictions would make room, the best first."""
@@ -132,6 +155,11 @@ class Preemption:
             return []
         search = _Search(pod, diagnosis, self._table(diagnosis))
         candidates = search.run(None)
+        claims: dict[str, Claim] | None = None
+        if self._extenders is not None and len(candidates):
+            answer = search.after(self._extenders, candidates)
+            claims = {} if isinstance(answer, Status) else answer
+            candidates = measured(claims, diagnosis.cluster)
         names = diagnosis.cluster.columns.name_rank[candidates.rows]
         keys = [-measure(candidates) for _, measure in reversed(CRITERIA)]
         # As in ``choose``, the later of two whose victims have not started is the better.
@@ -139,10 +167,9 @@ class Preemption:
         ranked = []
         for place in order:
             row = int(candidates.rows[place])
-            victims = search.victims(row, candidates.gone[place], candidates.broken[place])
-            ranked.append(
-                RankedCandidate(diagnosis.cluster.columns.names[row], tuple(victims), int(candidates.violations[place]))
-            )
+            node = diagnosis.cluster.columns.names[row]
+            victims = search.claim(candidates, int(place)).victims if claims is None else claims[node].victims
+            ranked.append(RankedCandidate(node, victims, int(candidates.violations[place])))
         return ranked
 
     def _table(self, diagnosis: Diagnosis) -> VictimTable:
@@ -151,6 +178,29 @@ class Preemption:
         if table is None or table.cluster is not cluster:
             table = self._tables[id(cluster)] = VictimTable(cluster)
         return table
+
+
+def measured(claims: Mapping[str, Claim], cluster: Cluster) -> Candidates:
+    """Candidates as extenders left them, with what the choice between them looks at; the first victim counts most."""
+    of_claims = list(claims.values())
+    tops = [max(pod.priority for pod in claim.victims) for claim in of_claims]
+    flags = np.zeros((len(of_claims), 0), np.bool_)
+    return Candidates(
+        np.array([cluster.columns.row(node) for node in claims], np.intp),
+        np.array([claim.violations for claim in of_claims], np.int64),
+        np.array([claim.victims[0].priority for claim in of_claims], np.int64),
+        np.array([sum(pod.priority + PRIORITY_SHIFT for pod in claim.victims) for claim in of_claims], np.int64),
+        np.array([len(claim.victims) for claim in of_claims], np.int64),
+        np.array(
+            [
+                min(pod.start for pod in claim.victims if pod.priority == top)
+                for claim, top in zip(of_claims, tops, strict=True)
+            ],
+            np.int64,
+        ),
+        flags,
+        flags,
+    )
 
 
 def wanted_candidates(nodes: int, args: Any) -> int:
@@ -169,8 +219,10 @@ def ineligible(pod: PodInfo, diagnosis: Diagnosis) -> str:
     status = diagnosis.status(row)
     if status is not None and status.code is Code.UNRESOLVABLE:
         return ""
+    conditions = diagnosis.cluster.shapes.features.pod_disruption_conditions
     for other in diagnosis.cluster.pods_on[row]:
-        if other.priority < pod.priority and _terminating_by_preemption(other):
+        leaving = _terminating_by_preemption(other) if conditions else other.shape.terminating
+        if other.priority < pod.priority and leaving:
             return "not eligible due to a terminating pod on the nominated node."
     return ""
 
@@ -194,7 +246,7 @@ class _Search:
     def __init__(self, pod: PodInfo, diagnosis: Diagnosis, table: VictimTable) -> None:
         self._pod = pod
         self._diagnosis = diagnosis
-        self._cluster = diagnosis.cluster
+        self.cluster = self._cluster = diagnosis.cluster
         self._evaluation = diagnosis.evaluation
         self._table = table
         self._budgets = Budgets(diagnosis.cluster)
@@ -281,6 +333,17 @@ class _Search:
             gone,
             gone & violating,
         )
+
+    def claim(self, candidates: Candidates, place: int) -> Claim:
+        """The pods that have to leave one candidate."""
+        victims = self.victims(int(candidates.rows[place]), candidates.gone[place], candidates.broken[place])
+        return Claim(tuple(victims), int(candidates.violations[place]))
+
+    def after(self, extenders: Extenders, candidates: Candidates) -> dict[str, Claim] | Status:
+        """What extenders leave of the candidates, by node."""
+        names = self._cluster.columns.names
+        claims = {names[row]: self.claim(candidates, place) for place, row in enumerate(candidates.rows.tolist())}
+        return extenders.preempt(self._pod, self._cluster, claims)
 
     def victims(self, row: int, gone: BoolArray, broken: BoolArray) -> list[PodInfo]:
         """The pods that have to leave one node, the most important first."""

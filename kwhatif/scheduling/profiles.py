@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kwhatif.framework.events import EVERYTHING
 from kwhatif.framework.interface import WaitingPod
 from kwhatif.framework.status import Code, Status
-from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.attempt import EXTENDER, Attempt
+from kwhatif.scheduling.news import without_hints
 from kwhatif.scheduling.queue import Hints, QueuedPod
 from kwhatif.scheduling.schedule_one import Scheduler
 
@@ -83,8 +85,12 @@ class Profiles:
 
     def hints(self, profile: str, plugin: str) -> Hints:
         """What brings a pod back that the plugin turned down."""
+        if plugin == EXTENDER:
+            return EVERYTHING
         key = (profile, plugin)
         if key not in self._hints:
             found = [p for p in self._used[profile].framework.all_plugins if p.name == plugin]
-            self._hints[key] = found[0].requeue_hints if found else {}
+            hints = found[0].requeue_hints if found else {}
+            hinted = found and found[0].handle.features.scheduler_queueing_hints
+            self._hints[key] = hints if hinted else without_hints(hints)
         return self._hints[key]

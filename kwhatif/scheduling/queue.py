@@ -15,6 +15,8 @@ from typing import Any
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.events import Event, Happening, Hint
 from kwhatif.framework.status import Status
+from kwhatif.scheduling.news import hears_of_new_pod
+from kwhatif.versions import Features, features_of
 
 __all__ = ["LEFTOVER_AFTER", "QueuedPod", "SchedulingQueue"]
 
@@ -61,6 +63,7 @@ class SchedulingQueue:
     initial_backoff: float = 1.0
     max_backoff: float = 10.0
     pop_from_backoff: bool = True
+    features: Features = field(default_factory=features_of)
     now: float = 0.0
     _active: list[tuple[Any, int, QueuedPod]] = field(default_factory=list)
     _backoff: dict[str, QueuedPod] = field(default_factory=dict)
@@ -85,10 +88,15 @@ class SchedulingQueue:
             pod.errors += 1
         self._stamp(pod)
         pod.backoff_until = None
-        if not pod.rejectors or any(self._helps(pod, happening) for happening in meanwhile):
+        if not pod.rejectors or self._missed(pod, meanwhile):
             self._requeue(pod)
         else:
             self._wait(pod)
+
+    def _missed(self, pod: QueuedPod, meanwhile: Iterable[Happening]) -> bool:
+        """Whether one of these happenings might have helped; without hints, any."""
+        hinted = self.features.scheduler_queueing_hints
+        return any(not hinted or self._helps(pod, happening) for happening in meanwhile)
 
     def _stamp(self, pod: QueuedPod) -> None:
         pod.timestamp = self.now
@@ -118,7 +126,7 @@ class SchedulingQueue:
 
     def backoff_end(self, pod: QueuedPod) -> float:
         """When the pod may be tried again; the first second doubles with every failure, up to a most."""
-        count = pod.errors or pod.unschedulable
+        count = pod.attempts if self.features.backoff_counts_attempts else pod.errors or pod.unschedulable
         if not count or not self.max_backoff:
             return -1.0
         if pod.backoff_until is None:
@@ -128,7 +136,8 @@ class SchedulingQueue:
         return pod.backoff_until
 
     def _backing_off(self, pod: QueuedPod) -> bool:
-        return self.backoff_end(pod) >= self._aligned(self.now)
+        end, now = self.backoff_end(pod), self._aligned(self.now)
+        return end > now or (end == now and not self.features.backoff_ends_on_time)
 
     def _aligned(self, moment: float) -> float:
         """Backoffs end with a whole second, so that pods of one second are ordered by priority."""
@@ -178,6 +187,10 @@ class SchedulingQueue:
 
     def _concerns(self, pod: QueuedPod, happening: Happening) -> bool:
         """Of what happens in the cluster, a gated pod is told only what the plugin behind the gate asks for."""
+        if happening.event is Event.POD_ADDED and not hears_of_new_pod(pod.info, pod.rejectors, happening):
+            return False
+        if pod.gate is not None and not self.features.gated_pods_hear_their_gate_alone:
+            return pod.gate.plugin != "SchedulingGates"
         return pod.gate is None or happening.event in self.hints(pod.profile, pod.gate.plugin)
 
     def _helps(self, pod: QueuedPod, happening: Happening) -> bool:

@@ -6,11 +6,13 @@ and daemon sets wait until its name (or node) is free. Upstream: pkg/controller/
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod, PodStatus
+from kwhatif.api.meta import OwnerReference
 from kwhatif.cluster.shapes import PodInfo
 
 __all__ = ["GRACE_PERIOD", "Replacements", "grace_of"]
@@ -28,27 +30,50 @@ def grace_of(pod: PodInfo) -> int:
 
 @dataclass
 class Replacements:
-    """Makes replacements with names that are stable and readable: ``web-5d4c-r1``."""
+    """Makes replacements with names that are stable and readable: ``web-5d4c-r1``.
 
+    Names (``namespace/name``) that are ``taken`` are passed over.
+    """
+
+    taken: Callable[[str], bool] = field(default=lambda key: False)
     _made: dict[str, int] = field(default_factory=dict)
+
+    def after(self, pod: Pod) -> Pod | None:
+        """The pod that is there in the end when this one is gone, however its controller goes about it."""
+        owner = next((each for each in pod.metadata.owner_references or () if each.controller), None)
+        if owner is None:
+            return None
+        if owner.kind in ONCE_GONE or pod.metadata.deletion_timestamp:
+            # One on its way out has been replaced before, unless its controller waits for that.
+            return self._again(pod) if owner.kind in ONCE_GONE else None
+        return self._numbered(pod, owner) if owner.kind in AT_ONCE else None
 
     def at_once(self, victim: PodInfo) -> Pod | None:
         """The pod made when the victim is told to go."""
         owner = victim.shape.controller
         if owner is None or owner.kind not in AT_ONCE:
             return None
-        key = f"{victim.shape.namespace}/{owner.kind}/{owner.name}"
-        number = self._made[key] = self._made.get(key, 0) + 1
-        return _fresh(victim.pod, f"{owner.name}-r{number}", f"-r{number}")
+        return self._numbered(victim.pod, owner)
 
     def once_gone(self, victim: PodInfo) -> Pod | None:
         """The pod made when the victim is gone; it has the same name."""
         owner = victim.shape.controller
         if owner is None or owner.kind not in ONCE_GONE:
             return None
-        key = f"again/{victim.key}"
+        return self._again(victim.pod)
+
+    def _numbered(self, pod: Pod, owner: OwnerReference) -> Pod:
+        key = f"{pod.namespace}/{owner.kind}/{owner.name}"
+        number = self._made.get(key, 0) + 1
+        while self.taken(f"{pod.namespace}/{owner.name}-r{number}"):
+            number += 1
+        self._made[key] = number
+        return _fresh(pod, f"{owner.name}-r{number}", f"-r{number}")
+
+    def _again(self, pod: Pod) -> Pod:
+        key = f"again/{pod.key}"
         number = self._made[key] = self._made.get(key, 0) + 1
-        return _fresh(victim.pod, victim.pod.name, f"-again{number}")
+        return _fresh(pod, pod.name, f"-again{number}")
 
 
 def _fresh(pod: Pod, name: str, suffix: str) -> Pod:

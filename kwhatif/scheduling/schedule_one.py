@@ -5,8 +5,10 @@ Upstream: pkg/scheduler/schedule_one.go.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +24,9 @@ from kwhatif.policy.duration import Duration
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.sampling import nodes_to_find, sample
 
+if TYPE_CHECKING:
+    from kwhatif.scheduling.extenders import Asking, Extenders
+
 __all__ = ["NO_NODES", "Profile", "Scheduler"]
 
 NO_NODES = "no nodes available to schedule pods"
@@ -31,18 +36,23 @@ _MEMORY = 4_000_000
 
 @dataclass(slots=True)
 class Profile:
-    """A framework with the share of nodes its cycles look at and the waiting room of its permit plugins."""
+    """A framework with the share of nodes its cycles look at and the waiting room of its permit plugins.
+
+    ``extenders`` are called, if there are any.
+    """
 
     framework: Framework
     percentage: int
     waiting: dict[str, WaitingPod]
+    extenders: Extenders | None = None
 
 
 class Scheduler:
     """Schedules pods onto a cluster, one at a time, under one profile.
 
     ``seed`` breaks ties at random as the real scheduler does; without one the first by name wins. A ``detailed``
-    one keeps every plugin's scores in its attempts.
+    one keeps every plugin's scores in its attempts. ``prefers`` names, for pods by key, the node to take if it is
+    among the best.
     """
 
     def __init__(
@@ -57,10 +67,14 @@ class Scheduler:
         self.cluster = cluster
         self.profile = profile
         self.framework = profile.framework
+        self.framework.attach(cluster)
         self.next_start = start
         self.now = 0.0
         self.detailed = detailed
+        self.prefers: Mapping[str, str] = {}
         self._random = None if seed is None else Random(seed)
+        self._extenders = profile.extenders
+        self._compares = bool(self.framework.scorers) or (self._extenders is not None and self._extenders.compare)
         self._evaluations: dict[int, Evaluation] = {}
         self._room = max(32, min(1024, _MEMORY // max(len(cluster), 1)))
 
@@ -69,7 +83,7 @@ class Scheduler:
     def attempt(self, pod: PodInfo) -> Attempt:
         """Try to place a pod; on success it is assumed, reserved and bound (or waits for its permit)."""
         attempt = self.decide(pod)
-        return self._commit(attempt) if attempt.placed else attempt
+        return self.commit(attempt) if attempt.placed else attempt
 
     def decide(self, pod: PodInfo) -> Attempt:
         """What the scheduler would do with a pod, without doing it."""
@@ -83,13 +97,13 @@ class Scheduler:
         if evaluation.refusal is not None and not evaluation.refusal.rejected:
             return Attempt(pod, refused=evaluation.refusal, message=evaluation.refusal.message)
         if evaluation.refusal is not None:
-            refused = Diagnosis(self.cluster, evaluation, refusal=evaluation.refusal)
+            refused = Diagnosis(self.cluster, evaluation, narrowed_by=evaluation.rejecting, refusal=evaluation.refusal)
             return self._no_node(Attempt(pod, refused=evaluation.refusal), refused)
         attempt = self._select(pod, evaluation)
         self.drift(pod, scored=len(attempt.sampled) > 1)
         if attempt.placed or attempt.refused is not None:
             return attempt
-        return self._no_node(attempt, self.diagnose(pod, evaluation))
+        return self._no_node(attempt, self.diagnose(pod, evaluation, attempt.asking))
 
     def drift(self, pod: PodInfo, *, scored: bool) -> None:
         """Let the pod's requests grow as upstream's do with every sum (``requests.overhead_drift``)."""
@@ -110,32 +124,54 @@ class Scheduler:
         self._evaluations[index] = evaluation
         return evaluation
 
-    def diagnose(self, pod: PodInfo, evaluation: Evaluation) -> Diagnosis:
-        """Every node's verdict, for a pod whose PreFilter went through."""
+    def diagnose(self, pod: PodInfo, evaluation: Evaluation, asking: Asking | None = None) -> Diagnosis:
+        """Every node's verdict, for a pod whose PreFilter went through; with extenders, of the nodes looked at."""
         verdicts, considered = evaluation.verdicts(pod), evaluation.narrowed
         nominated = self.cluster.columns.row(pod.nominated) if pod.nominated else None
         if considered is not None and nominated is not None:
             # It was looked at first, whatever PreFilter narrowed the choice to.
             considered = np.union1d(considered, [nominated])
-        return Diagnosis(self.cluster, evaluation, verdicts, considered, evaluation.narrowed_by)
+        diagnosis = Diagnosis(self.cluster, evaluation, verdicts, considered, evaluation.narrowed_by)
+        if asking is not None:
+            asking.fold(verdicts)
+            diagnosis.strangers = asking.strangers
+        return diagnosis
 
     def _select(self, pod: PodInfo, evaluation: Evaluation) -> Attempt:
         """Find feasible nodes and the best of them."""
+        asking = None if self._extenders is None else self._extenders.about(pod, self.cluster)
         failed_first: int | None = None
         if pod.nominated:
             row = self.cluster.columns.row(pod.nominated)
             if row is not None:
                 evaluation.refresh(pod)
-                if evaluation.passing(pod)[row]:
+                if not evaluation.passing(pod)[row]:
+                    failed_first = row
+                elif asking is None:
                     only = np.array([row], np.intp)
                     return Attempt(pod, row, None, only, 1, only)
-                failed_first = row
+                elif len(only := asking.nominated(row)):
+                    return self._choose(Attempt(pod, None, None, only, asking.evaluated, asking=asking), evaluation)
         rows, evaluated = self._find(pod, evaluation)
-        if failed_first is not None:
+        if evaluation.troubled and (error := self._trouble(pod, evaluation, evaluated)) is not None:
+            return Attempt(pod, refused=error, message=error.message)
+        if asking is not None:
+            asking.found(rows, self._looked_at(evaluated, evaluation), failed_first)
+            evaluated = asking.evaluated
+        elif failed_first is not None:
             evaluated += self._looked_at_besides(failed_first, evaluated, evaluation)
         size = len(self.cluster)
         self.next_start = (self.next_start + evaluated) % size
-        attempt = Attempt(pod, None, None, rows, evaluated)
+        if asking is None:
+            return self._choose(Attempt(pod, None, None, rows, evaluated), evaluation)
+        error = asking.filter()
+        if error is not None:
+            return Attempt(pod, refused=error, message=error.message, asking=asking)
+        return self._choose(Attempt(pod, None, None, asking.rows, asking.evaluated, asking=asking), evaluation)
+
+    def _choose(self, attempt: Attempt, evaluation: Evaluation) -> Attempt:
+        """The best of the feasible nodes."""
+        pod, rows, asking = attempt.pod, attempt.sampled, attempt.asking
         if self.detailed and len(rows):
             attempt.scores = evaluation.scores(pod, rows)
         if len(rows) == 1:
@@ -144,10 +180,24 @@ class Scheduler:
             totals = evaluation.totals(pod, rows)
             if evaluation.score_error is not None:
                 return Attempt(pod, refused=evaluation.score_error, message=evaluation.score_error.message)
+            if asking is not None:
+                totals = asking.score(evaluation, totals)
+                attempt.scores = asking.all_scores(attempt.scores, rows) if self.detailed else []
             top = totals.max()
             attempt.best = best = rows[np.flatnonzero(totals == top)]
-            attempt.row, attempt.score = self._break_tie(best), int(top)
+            attempt.row, attempt.score = self._break_tie(pod, best), int(top)
         return attempt
+
+    def opinions(self, pod: PodInfo, evaluation: Evaluation, rows: IntpArray) -> Asking | None:
+        """What extenders say of more nodes than they were asked about in a cycle; None if one fails for good."""
+        assert self._extenders is not None
+        asking = self._extenders.about(pod, self.cluster)
+        asking.found(rows, rows, None)
+        if asking.filter() is not None:
+            return None
+        if len(asking.rows) > 1:
+            asking.score(evaluation, evaluation.totals(pod, asking.rows))
+        return asking
 
     def _find(self, pod: PodInfo, evaluation: Evaluation) -> tuple[IntpArray, int]:
         """Rows of feasible nodes in the order found, and how many nodes were looked at."""
@@ -172,6 +222,23 @@ class Scheduler:
         stale = evaluation.stale_rows()
         return len(stale) > 64 or any((row - start) % size <= looked for row in stale)
 
+    def _trouble(self, pod: PodInfo, evaluation: Evaluation, looked: int) -> Status | None:
+        """The error of the first node looked at that has one, which ends the cycle there."""
+        rows, verdicts = self._looked_at(looked, evaluation), evaluation.verdicts(pod)
+        places = np.flatnonzero(verdicts.failed[rows])
+        if not len(places):
+            return None
+        self.next_start = (self.next_start + int(places[0])) % len(self.cluster)
+        return verdicts.status(int(rows[places[0]]))
+
+    def _looked_at(self, looked: int, evaluation: Evaluation) -> IntpArray:
+        """The rows of the nodes looked at, so many of them."""
+        if evaluation.narrowed is not None:
+            rows = evaluation.narrowed
+            turns: IntpArray = (self.next_start + np.arange(looked)) % max(len(rows), 1)
+            return rows[turns]
+        return (self.next_start + np.arange(looked)) % len(self.cluster)
+
     def _looked_at_besides(self, row: int, looked: int, evaluation: Evaluation) -> int:
         """1 if the nominated node, which did not pass, is not among the nodes looked at afterwards."""
         if evaluation.narrowed is not None:
@@ -179,11 +246,15 @@ class Scheduler:
         return int((row - self.next_start) % len(self.cluster) >= looked)
 
     def _enough(self, nodes: int) -> int:
-        return nodes_to_find(nodes, self.profile.percentage) if self.framework.scorers else 1
+        one_is_enough = self.cluster.shapes.features.one_node_is_enough_without_scores and not self._compares
+        return 1 if one_is_enough else nodes_to_find(nodes, self.profile.percentage)
 
-    def _break_tie(self, best: IntpArray) -> int:
+    def _break_tie(self, pod: PodInfo, best: IntpArray) -> int:
         if len(best) == 1:
             return int(best[0])
+        preferred = self.cluster.columns.row(self.prefers.get(pod.key, ""))
+        if preferred is not None and preferred in best:
+            return preferred
         ranks = self.cluster.columns.name_rank[best]
         if self._random is not None:
             return int(best[np.argsort(ranks)[self._random.randrange(len(best))]])
@@ -205,7 +276,7 @@ class Scheduler:
         Victims that are ``terminating`` anyway are not told; they leave at once only when asked to.
         """
         for victim in attempt.victims if terminating else attempt.evicted:
-            self.cluster.forget(victim.uid)
+            self.cluster.leave(victim.uid)
         self.nominate(attempt)
 
     def nominate(self, attempt: Attempt) -> list[PodInfo]:
@@ -221,7 +292,7 @@ class Scheduler:
         self.cluster.nominate(attempt.pod, attempt.nominated)
         return lesser
 
-    def _commit(self, attempt: Attempt) -> Attempt:
+    def commit(self, attempt: Attempt) -> Attempt:
         """Assume, reserve, permit, bind; undone step by step when a plugin refuses."""
         pod, row = attempt.pod, attempt.row
         assert row is not None
@@ -243,7 +314,8 @@ class Scheduler:
         return self._bind(attempt, node)
 
     def _bind(self, attempt: Attempt, node: str) -> Attempt:
-        refusal = self.framework.bind(attempt.pod, node)
+        before = None if self._extenders is None else self._extenders.bind
+        refusal = self.framework.bind(attempt.pod, node, before)
         if refusal is None:
             return attempt
         # Past Permit, any refusal is an accident: the pod was not found unschedulable, it backs off and comes back.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
@@ -16,11 +16,15 @@ from kwhatif.framework.interface import Handle, Plugin, WaitingPod, extension_po
 from kwhatif.framework.runner import Framework
 from kwhatif.plugins import IN_TREE
 from kwhatif.policy.expand import expand
+from kwhatif.policy.intree import InTree, in_tree
 from kwhatif.policy.profile import Profile as PolicyProfile
 from kwhatif.policy.profile import SchedulerConfiguration
 from kwhatif.scheduling.preemption import Preemption
 from kwhatif.scheduling.schedule_one import Profile, Scheduler
 from kwhatif.versions import Features
+
+if TYPE_CHECKING:
+    from kwhatif.scheduling.extenders import Extenders
 
 __all__ = ["Setup"]
 
@@ -31,7 +35,8 @@ PluginClass = type[Plugin[Any, Any]]
 class Setup:
     """Everything but the cluster: rules, configuration, and plugins from outside the tree.
 
-    ``skipped`` collects plugins that are enabled but that nobody provides, when ``skip_unknown``.
+    ``skipped`` collects plugins that are enabled but that nobody provides, when ``skip_unknown``. ``extenders`` are
+    called, if there are any: they are those of the configuration.
     """
 
     configuration: SchedulerConfiguration
@@ -40,6 +45,11 @@ class Setup:
     skip_unknown: bool = False
     all_nodes: bool = False
     skipped: set[str] = field(default_factory=set)
+    extenders: Extenders | None = None
+
+    @property
+    def _facts(self) -> InTree:
+        return in_tree(self.features)
 
     def queues(self, pod: Pod) -> bool:
         """Whether a pod without a node is in the queue: of one of the profiles, and not held back by gates."""
@@ -53,17 +63,24 @@ class Setup:
         *,
         seed: int | None = None,
         detailed: bool = False,
+        imagined: bool = False,
     ) -> Scheduler | None:
-        """A scheduler for pods of this ``schedulerName``; None if the configuration has no such profile."""
+        """A scheduler for pods of this ``schedulerName``; None if the configuration has no such profile.
+
+        One for ``imagined`` pods lets no extender bind them.
+        """
         profile = self.configuration.profile_for(scheduler_name)
         if profile is None:
             return None
-        return Scheduler(cluster, self.profile(profile), seed=seed, detailed=detailed)
+        ready = self.profile(profile)
+        if imagined and ready.extenders is not None:
+            ready.extenders = ready.extenders.imagined()
+        return Scheduler(cluster, ready, seed=seed, detailed=detailed)
 
     def profile(self, profile: PolicyProfile) -> Profile:
         """Plugins of one profile, instantiated. Raises PolicyError."""
         waiting: dict[str, WaitingPod] = {}
-        preempt = Preemption()
+        preempt = Preemption(self.extenders)
         expanded = expand(profile, self._points)
         weights = {ref.name: ref.weight for ref in expanded["score"]}
         instances: dict[str, Plugin[Any, Any]] = {}
@@ -79,15 +96,15 @@ class Setup:
             point: [instances[ref.name] for ref in refs if ref.name in instances] for point, refs in expanded.items()
         }
         percentage = 100 if self.all_nodes else self.configuration.percentage_for(profile)
-        return Profile(Framework(profile.scheduler_name, plugins, weights), percentage, waiting)
+        return Profile(Framework(profile.scheduler_name, plugins, weights), percentage, waiting, self.extenders)
 
     def _class(self, name: str) -> PluginClass | None:
-        return self.outside.get(name) or IN_TREE.get(name)
+        return self.outside.get(name) or (IN_TREE.get(name) if name in self._facts.points else None)
 
     def _points(self, name: str) -> Collection[str] | None:
         known = self._class(name)
         if known is not None:
-            return extension_points(known)
+            return extension_points(known) if name in self.outside else self._facts.points[name]
         if self.skip_unknown:
             self.skipped.add(name)
             return frozenset()

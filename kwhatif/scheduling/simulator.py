@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kwhatif.admission.ephemeral import ephemeral_claims
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import claim_names
 from kwhatif.framework.events import Event, Happening
 from kwhatif.scheduling.agenda import Agenda, Kind, next_tick
+from kwhatif.scheduling.arrivals import with_claims
 from kwhatif.scheduling.attempt import Attempt, rejectors_of
 from kwhatif.scheduling.diary import Diary
 from kwhatif.scheduling.patience import MOST_LOSSES, Patience
@@ -69,6 +69,7 @@ class Simulator:
             self.initial_backoff,
             self.max_backoff,
             self.pop_from_backoff,
+            self.cluster.shapes.features,
         )
 
     # --- what comes from outside
@@ -109,7 +110,8 @@ class Simulator:
         backing_off = self.queue.backing_off() if len(self.cluster) else []
         if backing_off:
             end = min(self.queue.backoff_end(pod) for pod in backing_off)
-            moments.append(next_tick(max(end, self.now), BACKOFF_TICK))
+            on_time = self.cluster.shapes.features.backoff_ends_on_time and end > self.now and end % BACKOFF_TICK == 0
+            moments.append(end if on_time else next_tick(max(end, self.now), BACKOFF_TICK))
         stale = self._stale()
         if stale:
             due = min(pod.timestamp for pod in stale) + LEFTOVER_AFTER
@@ -164,7 +166,7 @@ class Simulator:
         """One scheduling cycle, its binding, and what follows from both."""
         pod = queued.info
         self._tried_at[pod.uid] = self._state
-        nominated = pod.nominated
+        nominated, changes = pod.nominated, len(self.cluster.devices.journal)
         attempt = self.outcome[pod.uid] = self._profiles.attempt(queued)
         if attempt.waiting:
             self._hold(queued)
@@ -172,6 +174,8 @@ class Simulator:
             self._bound(attempt)
         else:
             self._failed(queued, attempt, nominated)
+            if len(self.cluster.devices.journal) > changes:
+                self._changed(Happening(Event.DEVICES_FREED, self.cluster, pod))
         self._settle()
 
     def _hold(self, queued: QueuedPod) -> None:
@@ -197,6 +201,9 @@ class Simulator:
         self._say(pod, "bound", f"score {attempt.score}" if attempt.score is not None else "the only node", node)
         self.diary.normal(pod.key, "Scheduled", f"Successfully assigned {pod.key} to {node}")
         self._changed(Happening(Event.POD_ADDED, self.cluster, pod))
+        for device_claim in self.cluster.devices.of_pod(pod.pod):
+            key = (device_claim.namespace, device_claim.name)
+            self._changed(Happening(Event.DEVICE_CLAIM_CHANGED, self.cluster, pod, key))
         storage = self.cluster.storage
         for name, _ in claim_names(pod.pod):
             key = (pod.shape.namespace, name)
@@ -258,7 +265,10 @@ class Simulator:
             return
         self.diary.normal(victim.key, "Preempted", text)
         self.evicted[victim.uid] = pod.key
+        on_its_way = victim.shape.terminating
         self.cluster.mark_terminating(victim.uid)
+        if on_its_way:
+            return
         self.delete(victim.uid, self.now + grace_of(victim))
         if self.recreate:
             self._recreate(self._replacements.at_once(victim))
@@ -268,23 +278,30 @@ class Simulator:
         if found is None or uid in self._held:
             return
         pod, row = found
-        self.cluster.forget(uid)
+        devices = self.cluster.devices
+        changes = len(devices.journal)
+        self.cluster.leave(uid)
         self._say(pod, "gone", "", self.cluster.columns.names[row])
         self._changed(Happening(Event.POD_DELETED, self.cluster, pod))
+        if len(devices.journal) > changes:
+            self._changed(Happening(Event.DEVICES_FREED, self.cluster, pod))
         if self.recreate and pod.shape.terminating:
             self._recreate(self._replacements.once_gone(pod))
 
     def _recreate(self, pod: Pod | None) -> None:
         if pod is not None:
-            for claim in ephemeral_claims(pod):
-                self.cluster.storage.add_claim(claim)
-            self._agenda.at(self.now, Kind.ARRIVAL, lambda: self._enqueue(self.cluster.shapes.info(pod), "replacement"))
+            ready = with_claims(pod, self.cluster)
+            self._agenda.at(
+                self.now, Kind.ARRIVAL, lambda: self._enqueue(self.cluster.shapes.info(ready), "replacement")
+            )
 
     # --- what happens to others
 
     def _vacated(self, pod: PodInfo) -> None:
         """No node is kept for the pod any more, as if it had left: those that had to respect it hear of it."""
-        happening = Happening(Event.POD_DELETED, self.cluster, pod)
+        if not self.cluster.shapes.features.lost_nominations_are_told:
+            return
+        happening = Happening(Event.POD_DELETED, self.cluster, pod, unbound=True)
         self._changed(happening, lambda other: other.info.priority <= pod.priority)
 
     def _changed(self, happening: Happening, among: Callable[[QueuedPod], bool] | None = None) -> None:

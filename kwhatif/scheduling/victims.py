@@ -6,6 +6,7 @@ Upstream: pkg/scheduler/util/utils.go (MoreImportantPod).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +14,15 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 
-__all__ = ["VictimTable", "by_importance"]
+__all__ = ["Claim", "VictimTable", "by_importance"]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Pods that would have to leave a node, and how many of these evictions break a budget."""
+
+    victims: tuple[PodInfo, ...]
+    violations: int
 
 
 def by_importance(pods: Sequence[PodInfo]) -> list[PodInfo]:

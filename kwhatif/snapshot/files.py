@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import zstandard
 
 from kwhatif.errors import InputError
+from kwhatif.snapshot.foreign.logs import without_logs
 
-__all__ = ["MAX_BYTES", "MAX_RATIO", "STDIN", "Text", "called", "read_paths"]
+__all__ = ["MAX_BYTES", "MAX_RATIO", "STDIN", "Text", "called", "is_manifest", "once", "os_error", "read_paths"]
 
 STDIN = "-"
 MAX_BYTES = 2 * 1024**3
@@ -28,6 +29,7 @@ _SUFFIXES = (".json", ".yaml", ".yml")
 _PACKED_SUFFIXES = (".gz", ".zst")
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_BBOLT_MAGIC = b"\xed\xda\x0c\xed"
 _CHUNK = 4 * 1024**2
 # A few bytes of zstd can stand for 128 KiB, so it is fed little at a time.
 _ZSTD_SLICE = 1024
@@ -35,10 +37,14 @@ _ZSTD_SLICE = 1024
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The content of one file: UTF-8 without a byte order mark. ``name`` is what messages call it."""
+    """The content of one file: UTF-8 without a byte order mark. ``name`` is what messages call it.
+
+    ``logs`` is the number of container logs that stood in it and were left out.
+    """
 
     name: str
     data: bytes
+    logs: int = 0
 
 
 def read_paths(paths: Sequence[str], *, max_bytes: int = MAX_BYTES) -> Iterator[Text]:
@@ -48,11 +54,16 @@ def read_paths(paths: Sequence[str], *, max_bytes: int = MAX_BYTES) -> Iterator[
     subdirectories; here also with ``.gz`` or ``.zst`` added. A file named by itself may be called anything.
     Whether it is packed is told by its first bytes. Raises InputError.
     """
-    if list(paths).count(STDIN) > 1:
-        raise InputError("can be read only once", source=called(STDIN))
-    for path in paths:
+    for path in once(paths):
         for file in _files(path):
             yield _text(file, max_bytes)
+
+
+def once(paths: Sequence[str]) -> Sequence[str]:
+    """The paths. Raises InputError if standard input is among them more than once."""
+    if list(paths).count(STDIN) > 1:
+        raise InputError("can be read only once", source=called(STDIN))
+    return paths
 
 
 def _files(path: str) -> list[str]:
@@ -61,15 +72,16 @@ def _files(path: str) -> list[str]:
     try:
         names = sorted(os.listdir(path))
     except OSError as error:
-        raise _os_error(error, path) from None
-    files = [os.path.join(path, name) for name in names if _is_manifest(name)]
+        raise os_error(error, path) from None
+    files = [os.path.join(path, name) for name in names if is_manifest(name)]
     files = [file for file in files if not os.path.isdir(file)]
     if not files:
         raise InputError("this directory has no .json, .yaml or .yml files", source=called(path))
     return files
 
 
-def _is_manifest(name: str) -> bool:
+def is_manifest(name: str) -> bool:
+    """Whether a file of this name is read when its directory is."""
     stem, suffix = os.path.splitext(name)
     return (os.path.splitext(stem)[1] if suffix in _PACKED_SUFFIXES else suffix) in _SUFFIXES
 
@@ -82,14 +94,16 @@ def _text(path: str, max_bytes: int) -> Text:
             data = _gunzip(data, max_bytes)
         elif data.startswith(_ZSTD_MAGIC):
             data = _unzstd(data, max_bytes)
+        _check_sort(data)
+        data, logs = without_logs(data)
         _check_utf8(data)
     except OSError as error:
-        raise _os_error(error, path) from None
+        raise os_error(error, path) from None
     except ValueError:
         raise InputError("no file can have this name", source=name) from None
     except InputError as error:
         raise error.at(name) from None
-    return Text(name, data.removeprefix(b"\xef\xbb\xbf"))
+    return Text(name, data.removeprefix(b"\xef\xbb\xbf"), logs)
 
 
 def _read(path: str, max_bytes: int) -> bytes:
@@ -155,6 +169,15 @@ def _unzstd(packed: bytes, max_bytes: int) -> bytes:
     return out.joined()
 
 
+def _check_sort(data: bytes) -> None:
+    """Refuse what would be read, had it been unpacked or exported first."""
+    if data[257:262] == b"ustar" and b"\0" in data[:512]:
+        raise InputError("a tar archive: unpack it and name the directory")
+    if data[16:20] == _BBOLT_MAGIC:
+        problem = "a database of etcd, which cannot be read here; kwokctl makes a readable one with --format k8s"
+        raise InputError(problem)
+
+
 def _check_utf8(data: bytes) -> None:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("the text is UTF-16, expected UTF-8")
@@ -172,7 +195,8 @@ def _too_large(max_bytes: int) -> InputError:
     return InputError(f"larger than the limit of {max_bytes:,} bytes")
 
 
-def _os_error(error: OSError, path: str) -> InputError:
+def os_error(error: OSError, path: str) -> InputError:
+    """What the system said of a path, in our words."""
     match error:
         case FileNotFoundError():
             problem = "no such file or directory"

@@ -9,16 +9,17 @@ The schema of the format is ``schemas/cluster-snapshot.schema.json``.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
-import gzip
 import os
 import re
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
-import zstandard
 
 from kwhatif.api.decode import convert, decode_json, decode_list
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
@@ -26,24 +27,40 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described, step
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
-from kwhatif.snapshot.drafts import draft_of
+from kwhatif.snapshot.drafts import draft_of, packed
+from kwhatif.snapshot.files import STDIN
 from kwhatif.snapshot.objects import check_name, inside
 
-__all__ = ["API_VERSION", "KIND", "Snapshot", "read_envelope", "write_snapshot"]
+__all__ = ["API_VERSION", "KIND", "SchedulerInfo", "Snapshot", "read_envelope", "write_chunks", "write_snapshot"]
 
 API_VERSION = "kwhatif.dev/v1"
 KIND = "ClusterSnapshot"
 
+_AT_ONCE = 1000
 _RFC3339 = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
+
+
+class SchedulerInfo(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):
+    """The cluster's own scheduler: its KubeSchedulerConfiguration as plain values, and where that was found."""
+
+    image: str | None = None
+    feature_gates: dict[str, bool] | None = None
+    configuration: dict[str, Any] | None = None
+    source: str | None = None
 
 
 @dataclass
 class Snapshot:
     """What is known of a cluster.
 
-    ``taken_at`` is an RFC 3339 time. ``unreadable`` maps a kind that could not be read to the reason,
-    ``ignored`` a kind that nobody here reads to the number of its objects. ``whole`` has the objects of some kinds
-    as plain values: what controllers and the API server read of them is more than scheduling does.
+    ``taken_at`` is an RFC 3339 time. ``unreadable`` maps a kind that could not be read, or not in full, to the reason,
+    ``ignored`` a kind that nobody here reads, or a sort of file in a dump, to how many there were. ``whole`` has the
+    objects of some kinds as plain values: what controllers and the API server read of them is more than scheduling
+    does.
+
+    ``resource_versions`` maps a kind to the version of the list it was read from, ``inconsistencies`` says what changed
+    while the lists were read, ``dropped`` names the fields of pod templates that were left out ("env"), ``redacted``
+    tells whether the names are made up, ``edits`` what was changed by what-if edits, in words.
     """
 
     objects: Objects = field(default_factory=Objects)
@@ -53,6 +70,12 @@ class Snapshot:
     taken_at: str | None = None
     unreadable: dict[str, str] = field(default_factory=dict)
     ignored: dict[str, int] = field(default_factory=dict)
+    resource_versions: dict[str, str] = field(default_factory=dict)
+    inconsistencies: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    redacted: bool = False
+    edits: list[str] = field(default_factory=list)
+    scheduler: SchedulerInfo | None = None
 
 
 class Metadata(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
@@ -60,6 +83,12 @@ class Metadata(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
     taken_at: str | None = None
     kubernetes_version: str | None = None
     unreadable: dict[str, str] | None = None
+    resource_versions: dict[str, str] | None = None
+    inconsistencies: list[str] | None = None
+    dropped: list[str] | None = None
+    redacted: bool | None = None
+    edits: list[str] | None = None
+    scheduler: SchedulerInfo | None = None
 
 
 class _JsonEnvelope(msgspec.Struct):
@@ -84,6 +113,12 @@ def read_envelope(value: msgspec.Raw | Any) -> Snapshot:
         kubernetes_version=metadata.kubernetes_version,
         taken_at=metadata.taken_at,
         unreadable=metadata.unreadable or {},
+        resource_versions=metadata.resource_versions or {},
+        inconsistencies=metadata.inconsistencies or [],
+        dropped=metadata.dropped or [],
+        redacted=bool(metadata.redacted),
+        edits=metadata.edits or [],
+        scheduler=metadata.scheduler,
     )
     for kind, listed in envelope.objects.items():
         try:
@@ -141,27 +176,63 @@ def _check_time(text: str) -> None:
 
 
 def write_snapshot(snapshot: Snapshot, path: str) -> None:
-    """Write a snapshot in its own format, packed if the name ends in ``.gz`` or ``.zst``.
+    """Write a snapshot in its own format, packed if the name ends in ``.gz`` or ``.zst``; ``-`` is standard output.
 
-    The same snapshot gives the same bytes. The file appears complete or not at all. Raises InputError if it
-    cannot be written.
+    The same snapshot gives the same bytes. The file appears complete or not at all, and only its owner can read it.
+    Raises InputError if it cannot be written.
     """
+    write_chunks(_chunks(snapshot), path)
+
+
+def write_chunks(chunks: Iterable[bytes], path: str) -> None:
+    """Write a text that comes in pieces as ``write_snapshot`` does. Raises InputError if it cannot be written."""
+    try:
+        with _opened(path) as file, packed(file, path) as packer:
+            for chunk in chunks:
+                packer.write(chunk)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None
+
+
+@contextlib.contextmanager
+def _opened(path: str) -> Iterator[IO[bytes]]:
+    target = Path(os.path.realpath(path))
+    if path == STDIN:
+        yield sys.stdout.buffer
+        sys.stdout.flush()
+    elif target.exists() and not target.is_file() and not target.is_dir():
+        # What is no regular file, such as a pipe, cannot be replaced.
+        with target.open("wb") as file:
+            yield file
+    else:
+        with draft_of(target, private=True) as file:
+            yield file
+
+
+def _chunks(snapshot: Snapshot) -> Iterator[bytes]:
+    """The text of a snapshot, in pieces: whole it would be as large again as the objects are."""
     metadata = Metadata(
         source=snapshot.source or None,
         taken_at=snapshot.taken_at,
         kubernetes_version=snapshot.kubernetes_version,
         unreadable=snapshot.unreadable or None,
+        resource_versions=snapshot.resource_versions or None,
+        inconsistencies=snapshot.inconsistencies or None,
+        dropped=snapshot.dropped or None,
+        redacted=snapshot.redacted or None,
+        edits=snapshot.edits or None,
+        scheduler=snapshot.scheduler,
     )
     by_kind: dict[str, Any] = {kind: snapshot.objects.of(KINDS[kind]) for kind in snapshot.objects.covered()}
     by_kind = dict(sorted((by_kind | snapshot.whole).items()))
-    envelope = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "objects": by_kind}
-    data = msgspec.json.encode(envelope, enc_hook=plain_quantity) + b"\n"
-    if path.endswith(".gz"):
-        data = gzip.compress(data, compresslevel=6, mtime=0)
-    elif path.endswith(".zst"):
-        data = zstandard.ZstdCompressor(level=9).compress(data)
-    try:
-        with draft_of(Path(os.path.realpath(path))) as file:
-            file.write(data)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None
+    encode = msgspec.json.Encoder(enc_hook=plain_quantity).encode
+    head = encode({"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata})
+    yield head.removesuffix(b"}") + b',"objects":{'
+    for number, (kind, objects) in enumerate(by_kind.items()):
+        yield (b"," if number else b"") + encode(kind) + b":["
+        for start in range(0, len(objects), _AT_ONCE):
+            yield (b"," if start else b"") + encode(objects[start : start + _AT_ONCE])[1:-1]
+        yield b"]"
+    yield b"}}\n"

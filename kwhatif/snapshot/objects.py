@@ -22,6 +22,7 @@ __all__ = [
     "decode_objects",
     "head_of",
     "inside",
+    "items_at",
     "items_of",
     "put_in_namespace",
     "resource_of",
@@ -98,10 +99,35 @@ def _items(document: Document, value: Any, place: str, origin: Origin, api_versi
         return
     inherited = (api_version, kind.removesuffix("List")) if kind != "List" else ("", "")
     lines = document.item_lines if place == "$" else ()
+    yield from _elements_of(document, elements, f"{place}.items", origin, lines, *inherited)
+
+
+def items_at(document: Document, value: Any, place: str, api_version: str, kind: str) -> Iterator[Item]:
+    """The objects of the list that stands at ``place`` in a document, and that may go without apiVersion and kind.
+
+    Raises InputError.
+    """
+    raw = isinstance(value, msgspec.Raw)
+    try:
+        elements: list[Any] = decode_list(value, msgspec.Raw) if raw else convert(value, list[Any])
+    except InputError as error:
+        raise inside(error, document.source, place) from None
+    yield from _elements_of(document, elements, place, document.origin, (), api_version, kind)
+
+
+def _elements_of(
+    document: Document,
+    elements: list[Any],
+    place: str,
+    origin: Origin,
+    lines: tuple[int, ...],
+    api_version: str,
+    kind: str,
+) -> Iterator[Item]:
     for i, element in enumerate(elements):
         line = lines[i] if i < len(lines) else origin.line
         of_element = Origin(origin.file, origin.document, line, i)
-        yield from _items(document, element, f"{place}.items[{i}]", of_element, *inherited)
+        yield from _items(document, element, f"{place}[{i}]", of_element, api_version, kind)
 
 
 def head_of(document: Document) -> tuple[str, str]:

@@ -15,11 +15,12 @@ from kwhatif.api.kinds import KINDS
 from kwhatif.api.quantity import Quantity
 from kwhatif.snapshot.model import API_VERSION, KIND, Metadata
 
-__all__ = ["cluster_snapshot_schema", "schema_text"]
+__all__ = ["as_text", "cluster_snapshot_schema", "of_quantity", "schema_text", "tidy"]
 
 _QUANTITY = {
     "description": 'A number with an optional suffix, such as "500m", "1Gi" or 2.',
     "type": ["string", "number"],
+    "format": "quantity",
 }
 _NAMED = {
     "type": "object",
@@ -38,7 +39,7 @@ _UNSAID = ("default", "title")
 def cluster_snapshot_schema() -> dict[str, Any]:
     """The schema as plain Python values. Fields that scheduling does not read are allowed everywhere."""
     (metadata, *kinds), definitions = msgspec.json.schema_components(
-        [Metadata, *KINDS.values()], schema_hook=_of_quantity, ref_template="#/$defs/{name}"
+        [Metadata, *KINDS.values()], schema_hook=of_quantity, ref_template="#/$defs/{name}"
     )
     lists = {
         kind: {"type": ["array", "null"], "items": {"allOf": [of_kind, {"$ref": "#/$defs/Named"}]}}
@@ -61,23 +62,28 @@ def cluster_snapshot_schema() -> dict[str, Any]:
                 "additionalProperties": {"type": ["array", "null"], "items": {"type": "object"}},
             },
         },
-        "$defs": {"Named": _NAMED, **_tidy(dict(sorted(definitions.items())))},
+        "$defs": {"Named": _NAMED, **tidy(dict(sorted(definitions.items())))},
     }
 
 
 def schema_text() -> str:
     """The schema as the file has it."""
-    return json.dumps(cluster_snapshot_schema(), indent=2, ensure_ascii=False) + "\n"
+    return as_text(cluster_snapshot_schema())
 
 
-def _tidy(value: Any) -> Any:
+def as_text(schema: dict[str, Any]) -> str:
+    """A schema as its file has it."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def tidy(value: Any) -> Any:
     """The same schema for readers: "this or null" on one level, and without defaults and titles."""
     if isinstance(value, list):
-        return [_tidy(item) for item in value]
+        return [tidy(item) for item in value]
     if not isinstance(value, dict):
         return value
     # A property may be called like a keyword; what describes a property is always an object.
-    kept = {key: _tidy(item) for key, item in value.items() if key not in _UNSAID or isinstance(item, dict)}
+    kept = {key: tidy(item) for key, item in value.items() if key not in _UNSAID or isinstance(item, dict)}
     if kept.get("required") == []:
         del kept["required"]
     match kept.get("anyOf"):
@@ -86,7 +92,8 @@ def _tidy(value: Any) -> Any:
     return kept
 
 
-def _of_quantity(type_: type[Any]) -> dict[str, Any]:
+def of_quantity(type_: type[Any]) -> dict[str, Any]:
+    """The schema of what is decoded by a rule of our own."""
     if type_ is Quantity:
         return _QUANTITY
     raise NotImplementedError(f"no schema is known for {type_.__name__}")

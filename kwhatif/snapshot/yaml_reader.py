@@ -29,6 +29,7 @@ MAX_ALIASED_VALUES = 1_000_000
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CORE = "tag:yaml.org,2002:"
 _LONGEST_INTEGER = 3000  # in bits; the next reader may not take more
+_LONG_TEXT = 64  # characters
 _NO_KEY = object()
 _MERGE = object()
 _TOO_DEEP = f"lists and mappings are nested more than {MAX_DEPTH} levels deep"
@@ -132,9 +133,10 @@ class _Builder:
             here.key = self._key(event, here)
             return
         value = _value(event)
+        size = _size(value)
         if event.anchor:
-            self._anchors[event.anchor] = (value, 1, 0)
-        self._add(value, 1, 0, event.start_mark)
+            self._anchors[event.anchor] = (value, size, 0)
+        self._add(value, size, 0, event.start_mark)
 
     def _key(self, event: ev.ScalarEvent, here: _Open) -> Any:
         if (event.value == "<<" and event.implicit[0] and not event.tag) or event.tag == _CORE + "merge":
@@ -147,8 +149,10 @@ class _Builder:
         if not isinstance(value, str):
             problem = f"a key must be a string, found {described(value)}: put quotes around it"
             raise _Trouble(problem, event.start_mark)
+        size = _size(value)
         if event.anchor:
-            self._anchors[event.anchor] = (value, 1, 0)
+            self._anchors[event.anchor] = (value, size, 0)
+        here.size += size - 1
         self._seen(value, here, event.start_mark)
         return value
 
@@ -252,6 +256,11 @@ def _value(event: ev.ScalarEvent) -> Scalar:
     if isinstance(value, float) and not math.isfinite(value):
         raise _Trouble(f"{described(text)} is not a number in JSON", event.start_mark)
     return value
+
+
+def _size(value: Scalar) -> int:
+    """How many values a scalar counts for: a long text as many, since it would be written out for every alias."""
+    return 1 + len(value) // _LONG_TEXT if isinstance(value, str) else 1
 
 
 def _short(tag: str) -> str:

@@ -61,7 +61,7 @@ def answer(
         if scenario.policy is not None:
             problem = "a legacy Policy is not understood yet: record the scenario with a KubeSchedulerConfiguration"
             raise InputError(problem, place="$.policy")
-        configuration = load_configuration(scenario.config, source=source or scenario.name)
+        configuration = load_configuration(scenario.config, source=source or scenario.name, features=features)
         setup = Setup(configuration, features, outside or {}, skip_unknown=skip_unknown)
         try:
             objects = decode_objects(scenario.objects)
@@ -111,12 +111,20 @@ class _Replay:
 
     def _attempt(self, scheduler: Scheduler, info: PodInfo) -> tuple[dict[str, Any], bool]:
         before = self._over_all_nodes(scheduler, info)
+        claims = list(self._cluster.devices.of_pod(info.pod))
         attempt = self._in_turn(scheduler, info)
+        if attempt.row is None:
+            # A recorder's scheduler does not hear of the claims that its own PostFilter deallocates.
+            for claim in claims:
+                self._cluster.devices.put(claim)
         record: dict[str, Any] = {**before, "evaluated": attempt.evaluated}
         if attempt.gated is not None:
             return {"preFilter": _status(attempt.gated), "evaluated": 0, "error": "gated"}, False
         if attempt.refused is not None and attempt.diagnosis is not None:
             record["preFilter"] = _status(attempt.refused)
+            if not self._cluster.shapes.features.nodes_left_out_by_prefilter_are_counted:
+                # The refusal stood for every node, and such nodes count as looked at.
+                record["evaluated"] = len(self._cluster)
         if attempt.refused is not None and not attempt.refused.rejected:
             record["error"] = attempt.message
         elif attempt.row is None:
@@ -129,11 +137,32 @@ class _Replay:
             record["sampled"] = sampled
             record["winners"] = sorted(name for name in sampled if totals[name] == top)
             record["selected"] = names[attempt.row]
+            if allocations := self._allocations(info):
+                record["allocations"] = allocations
         if attempt.nominated:
             record["nominated"] = attempt.nominated
             record["victims"] = sorted(victim.key for victim in attempt.evicted)
             scheduler.evict(attempt)
         return record, bool(attempt.nominated)
+
+    def _allocations(self, info: PodInfo) -> dict[str, list[str]]:
+        """The devices of each of the pod's claims; those behind extended resources go by that name."""
+        devices = self._cluster.devices
+        extended = devices.extended_claim(info.pod)
+        found: dict[str, list[str]] = {}
+        for claim in devices.of_pod(info.pod):
+            allocation = claim.status.allocation
+            for result in (allocation.devices.results if allocation else None) or ():
+                text = "/".join(result.id)
+                if claim is extended:
+                    found.setdefault("extended", []).append(text)
+                    continue
+                consumed = ",".join(
+                    f"{name}={amount}" for name, amount in sorted((result.consumed_capacity or {}).items())
+                )
+                text = f"{result.request}={text}" + (f"[{consumed}]" if consumed else "")
+                found.setdefault(claim.name, []).append(text)
+        return found
 
     def _in_turn(self, scheduler: Scheduler, info: PodInfo) -> Attempt:
         """Profiles share one queue, one cluster and one rotating start."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.ephemeral import ephemeral_claims
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results import Placement, Victim
+from kwhatif.scheduling.arrivals import with_claims
 from kwhatif.scheduling.replacements import Replacements
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.session import Session
@@ -51,11 +51,10 @@ def _land(session: Session, evicted: Sequence[PodInfo]) -> dict[str, Landing]:
         pod = pod or replacements.once_gone(victim)
         if pod is None:
             continue
-        for claim in ephemeral_claims(pod):
-            cluster.storage.add_claim(claim)
+        pod = with_claims(pod, cluster)
         name = pod.spec.scheduler_name or "default-scheduler"
         if name not in schedulers:
-            schedulers[name] = session.setup.scheduler(cluster, name)
+            schedulers[name] = session.setup.scheduler(cluster, name, imagined=True)
         scheduler = schedulers[name]
         info = cluster.shapes.info(pod)
         attempt = scheduler.attempt(info) if scheduler is not None else None

@@ -13,9 +13,10 @@ from kwhatif.admission.answer import Change, Created, Object, Refused
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS
 from kwhatif.admission.priority import SYSTEM_CLASSES
 from kwhatif.admission.server import ApiServer
-from kwhatif.admission.world import name_of, namespace_of
+from kwhatif.admission.world import World, name_of, namespace_of
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import convert
+from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.kinds import KINDS, kept_whole
 from kwhatif.api.meta import Resource
 from kwhatif.api.others import PersistentVolumeClaim
@@ -27,13 +28,17 @@ from kwhatif.results import (
 )
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.model import Snapshot
+from kwhatif.whatif.left_out import completed
 from kwhatif.whatif.session import Asked
 from kwhatif.whatif.world import nodes_of, world_of
 from kwhatif.workloads.controllers import TemplatePath, makes_pods, reconcile
+from kwhatif.workloads.pods import device_claims
 from kwhatif.workloads.rollout import Plan, plan
 from kwhatif.workloads.rollout_state import Step
 
-__all__ = ["Expanded", "Rollout", "called", "expand"]
+__all__ = ["Expanded", "Rollout", "asked_of", "called", "expand"]
+
+Claim = PersistentVolumeClaim | ResourceClaim
 
 MOST_PODS = 100_000
 """So many pods of one workload are unfolded; Kubernetes itself is made for 150,000 in a cluster."""
@@ -44,6 +49,7 @@ class Rollout:
     """The update of one workload, still to be planned: how it goes depends on which pods find a node.
 
     ``begin`` starts the plan, once. ``asked`` and ``claims`` are what the pods and claims of its steps become.
+    ``assumed``: the template is taken to be unchanged, though the snapshot leaves out parts of it.
     """
 
     name: str
@@ -51,7 +57,8 @@ class Rollout:
     origin: str
     begin: Callable[[Callable[[Object], bool]], Plan]
     asked: Callable[[Object], Asked]
-    claims: Callable[[Step], list[PersistentVolumeClaim]]
+    claims: Callable[[Step], list[Claim]]
+    assumed: bool = False
 
 
 @dataclass
@@ -138,7 +145,7 @@ class _Expansion:
         if type(manifest.obj).__name__ == obj["kind"]:
             self._done.objects.append(manifest.obj)
 
-    def _claim(self, obj: Object, origin: str) -> list[PersistentVolumeClaim]:
+    def _claim(self, obj: Object, origin: str) -> list[Claim]:
         """The claim as it would be stored, or nothing if it is refused."""
         stored = self._applied(obj, origin)
         return [] if stored is None else self._keep_claims([stored.object])
@@ -152,8 +159,13 @@ class _Expansion:
             return None
         return answer
 
-    def _keep_claims(self, claims: Sequence[Object]) -> list[PersistentVolumeClaim]:
-        typed = [convert(claim, PersistentVolumeClaim) for claim in claims]
+    def _keep_claims(self, claims: Sequence[Object]) -> list[Claim]:
+        typed: list[Claim] = [
+            convert(claim, ResourceClaim)
+            if claim["kind"] == "ResourceClaim"
+            else convert(claim, PersistentVolumeClaim)
+            for claim in claims
+        ]
         self._done.claims += claims
         self._done.objects += typed
         return typed
@@ -191,7 +203,8 @@ class _Expansion:
     def _update(self, old: Object, new: Object, origin: str) -> None:
         if new["kind"] in KINDS:
             self._done.objects.append(convert(new, KINDS[new["kind"]]))
-        name = called(new)
+        name, dropped = called(new), self._snapshot.dropped
+        known, old = old, completed(old, new, dropped)
         trails: dict[str, tuple[Change, ...]] = {}
 
         def admit(body: Object) -> Object | None:
@@ -207,28 +220,25 @@ class _Expansion:
         def gone(pod: Object) -> None:
             self._world.remove("Pod", namespace_of(pod), name_of(pod))
 
-        def claims(step: Step) -> list[PersistentVolumeClaim]:
-            return [typed for claim in step.claims for typed in self._claim(claim, origin)]
+        def claims(step: Step) -> list[Claim]:
+            bodies = [*step.claims, *(body for pod in step.creates for body in device_claims(pod, self._world))]
+            return [typed for claim in bodies for typed in self._claim(claim, origin)]
 
         def begin(ready: Callable[[Object], bool]) -> Plan:
             pods = list(self._world.all("Pod", namespace_of(new)))
-            sets = list(self._world.all("ReplicaSet", namespace_of(new)))
+            sets = [completed(one, new, dropped) for one in self._world.all("ReplicaSet", namespace_of(new))]
             return plan(old, new, pods, self._all_nodes(new), ready, admit=admit, gone=gone, replica_sets=sets)
 
         def asked(pod: Object) -> Asked:
             return self._asked(pod, origin, name, trails.get(name_of(pod), ()))
 
-        self._done.rollouts.append(Rollout(name, namespace_of(new), origin, begin, asked, claims))
+        assumed = old is not known
+        self._done.rollouts.append(Rollout(name, namespace_of(new), origin, begin, asked, claims, assumed))
 
     def _asked(self, pod: Object, origin: str, owner: str, changes: tuple[Change, ...]) -> Asked:
-        typed = convert(pod, Pod)
-        self._done.whole[typed.key], self._done.trails[typed.key] = pod, changes
-        wanted = typed.spec.priority_class_name or ""
-        unknown = bool(wanted) and wanted not in SYSTEM_CLASSES and self._world.get("PriorityClass", "", wanted) is None
-        # Every pod gets those two tolerations; the trail of ``expand`` has them.
-        told = (change for change in changes if change.step != "DefaultTolerationSeconds")
-        texts = tuple(f"{change.path}: {change.text}" for change in told)
-        return Asked(typed, origin, texts, wanted if unknown else "", owner)
+        asked = asked_of(pod, self._world, origin, owner, changes)
+        self._done.whole[asked.pod.key], self._done.trails[asked.pod.key] = pod, changes
+        return asked
 
     def _refused(self, obj: Object, origin: str, refused: Refused) -> None:
         causes = tuple(RefusedField(field=cause.field, message=cause.message) for cause in refused.causes)
@@ -248,6 +258,16 @@ class _Expansion:
         if self._nodes is None:
             self._nodes = nodes_of(self._snapshot)
         return self._nodes
+
+
+def asked_of(pod: Object, world: World, origin: str, owner: str, changes: Sequence[Change]) -> Asked:
+    """A pod as it was stored, to be asked about. ``changes`` is what admission did to it."""
+    typed = convert(pod, Pod)
+    wanted = typed.spec.priority_class_name or ""
+    unknown = bool(wanted) and wanted not in SYSTEM_CLASSES and world.get("PriorityClass", "", wanted) is None
+    # Every pod gets those two tolerations; the trail of ``expand`` has them.
+    told = (change for change in changes if change.step != "DefaultTolerationSeconds")
+    return Asked(typed, origin, tuple(f"{c.path}: {c.text}" for c in told), wanted if unknown else "", owner)
 
 
 def called(obj: Object) -> str:

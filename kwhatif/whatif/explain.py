@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import IntpArray
 from kwhatif.errors import UsageError
 from kwhatif.results import Comparison, Eviction, ExplainResult, NodeReport, PodReport
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.budgets import Budgets
-from kwhatif.scheduling.explain import evictions, node_reports, victims_of
+from kwhatif.scheduling.explain import evictions, feasible_rows, node_reports, victims_of
+from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.fidelity import assess
 from kwhatif.whatif.fixes import smallest_fixes
 from kwhatif.whatif.place import placement_of
 from kwhatif.whatif.session import Asked, Session
+
+if TYPE_CHECKING:
+    from kwhatif.scheduling.extenders import Asking
 
 __all__ = ["compare", "explain"]
 
@@ -67,7 +73,9 @@ def _explain(session: Session, asked: Asked, node: str, versus: str, fixes: bool
         if evaluation.refusal is not None:
             refusal = evaluation.refusal.message
         else:
-            reports = node_reports(info, evaluation, evaluation.verdicts(info), attempt.row)
+            verdicts = evaluation.verdicts(info)
+            asking = _asked_of_all(scheduler, info, attempt, feasible_rows(evaluation, verdicts))
+            reports = node_reports(info, evaluation, verdicts, attempt.row, asking)
     chosen = attempt.nominated or placement.node
     found, tried = smallest_fixes(session, scheduler, info, attempt) if fixes and not attempt.placed else ((), 0)
     return PodReport(
@@ -75,18 +83,26 @@ def _explain(session: Session, asked: Asked, node: str, versus: str, fixes: bool
         placement=placement,
         refusal=refusal,
         nodes=_only(reports, node, versus),
-        evictions=_evictions(info, attempt),
+        evictions=_evictions(session, info, attempt),
         fixes=found,
         tried=tried,
         comparison=_comparison(reports, node or chosen, versus) if versus else None,
     )
 
 
-def _evictions(info: PodInfo, attempt: Attempt) -> tuple[Eviction, ...]:
+def _asked_of_all(scheduler: Scheduler, info: PodInfo, attempt: Attempt, rows: IntpArray) -> Asking | None:
+    """What extenders say of all nodes that plugins let pass; a cycle may have asked them about some only."""
+    if attempt.asking is None or attempt.refused is not None or not len(rows) or attempt.asking.covers(rows):
+        return attempt.asking if attempt.refused is None else None
+    return scheduler.opinions(info, scheduler.evaluation(info), rows)
+
+
+def _evictions(session: Session, info: PodInfo, attempt: Attempt) -> tuple[Eviction, ...]:
     diagnosis = attempt.diagnosis
     if diagnosis is None or not attempt.nominated:
         return ()
-    return evictions(info, diagnosis, chosen=attempt.nominated, most=MOST_EVICTIONS)
+    extenders = session.setup.extenders
+    return evictions(info, diagnosis, chosen=attempt.nominated, most=MOST_EVICTIONS, extenders=extenders)
 
 
 def _only(reports: tuple[NodeReport, ...], node: str, versus: str) -> tuple[NodeReport, ...]:

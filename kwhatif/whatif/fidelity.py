@@ -8,11 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from kwhatif.api.core import Pod, PodAffinityTerm, PodSpec
-from kwhatif.api.others import DeviceClass
+from kwhatif.api.devices import DeviceClass
 from kwhatif.cluster.storage import claim_names
-from kwhatif.errors import FidelityError
+from kwhatif.errors import FidelityError, UsageError
+from kwhatif.policy.golang import without_password
 from kwhatif.results import Fidelity, Gap, Placement
+from kwhatif.versions import minor_of
+from kwhatif.whatif.expand import Rollout
+from kwhatif.whatif.extenders import extender_gaps
+from kwhatif.whatif.left_out import template_gap
 from kwhatif.whatif.session import Asked, Session
+from kwhatif.whatif.unreadable import unreadable_gaps
 
 __all__ = ["assess", "insist"]
 
@@ -20,15 +26,25 @@ _STORAGE = ("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClas
 
 
 def assess(
-    session: Session, asked: Sequence[Asked], placements: Sequence[Placement], others: Sequence[str] = ()
+    session: Session,
+    asked: Sequence[Asked],
+    placements: Sequence[Placement],
+    others: Sequence[str] = (),
+    rollouts: Sequence[Rollout] = (),
 ) -> Fidelity:
     """The fidelity report of an answer. ``others`` names kinds of the input that nobody knows."""
     snapshot, setup = session.snapshot, session.setup
     gaps = [
         *_version_gaps(session, asked),
+        *_pod_gaps(session, asked),
         *_kind_gaps(session, asked, placements),
         *_unmodelled(session, asked),
     ]
+    told = {gap.what for gap in gaps}
+    gaps += [gap for gap in unreadable_gaps(snapshot, asked) if gap.what not in told]
+    assumed = [rollout.name for rollout in rollouts if rollout.assumed]
+    if assumed:
+        gaps.append(template_gap(snapshot.dropped, assumed))
     gaps += [
         Gap(
             what=f"plugin {name} is enabled but nobody provides it",
@@ -46,10 +62,11 @@ def assess(
             )
         )
     return Fidelity(
-        rules=setup.features.minor,
+        rules=str(setup.features),
         cluster=snapshot.kubernetes_version,
         taken_at=snapshot.taken_at,
         source=snapshot.source,
+        edits=tuple(snapshot.edits),
         gaps=tuple(gaps),
     )
 
@@ -69,10 +86,28 @@ def _keys(asked: Sequence[Asked], touches: Callable[[Asked], bool]) -> tuple[str
 
 def _version_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
     rules, cluster = session.setup.features.minor, session.snapshot.kubernetes_version
-    if cluster and not cluster.lstrip("v").startswith(f"{rules}.") and cluster.lstrip("v") != rules:
+    if cluster and _minor(cluster) != rules:
         yield Gap(
             what=f"the cluster runs Kubernetes {cluster}, the rules are those of {rules}",
             effect="where the two differ, the answer is that of the rules",
+            pods=_keys(asked, lambda item: True),
+        )
+
+
+def _minor(version: str) -> str:
+    """The minor of a version; the version itself if it is none."""
+    try:
+        return minor_of(version)
+    except UsageError:
+        return version
+
+
+def _pod_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
+    """Pods that could not be read, or not all of them: every answer stands on what they take up."""
+    if "Pod" in session.snapshot.unreadable:
+        yield Gap(
+            what=_absence(session, "Pod"),
+            effect="what other pods take up counts as free, and nothing is known of their labels and affinities",
             pods=_keys(asked, lambda item: True),
         )
 
@@ -153,10 +188,12 @@ def _unmodelled(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
         pods=_keys(asked, lambda item: bool(item.pod.spec.resource_claims) or _asks_for(item.pod.spec, served)),
     )
     extenders = session.setup.configuration.extenders
-    if extenders:
-        urls = ", ".join(extender.url_prefix for extender in extenders)
+    if session.setup.extenders is not None:
+        yield from extender_gaps(session.setup.extenders, _keys(asked, lambda item: True))
+    elif extenders:
+        urls = ", ".join(without_password(extender.url_prefix) for extender in extenders)
         yield Gap(
-            what=f"extenders are not called: {urls}",
+            what=f"extenders are not called: {urls} (--call-extenders does)",
             effect="what they would filter, score, preempt or bind is left out",
             pods=_keys(asked, lambda item: True),
         )

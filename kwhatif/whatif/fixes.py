@@ -17,6 +17,7 @@ from kwhatif.framework.verdicts import Verdicts
 from kwhatif.results import Fix
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.snapshot.node_edits import uncordoned
 from kwhatif.whatif import node_edits, pod_edits
 from kwhatif.whatif.session import Session
 
@@ -94,7 +95,7 @@ class _Trials:
         cluster = self.session.cluster
         for row in node_edits.cordoned(cluster, verdicts)[:MOST_NODES]:
             node = cluster.columns.nodes[row]
-            yield f"uncordon node {node.name}", self._with_node(node_edits.uncordoned(node))
+            yield f"uncordon node {node.name}", self._with_node(uncordoned(node))
         short = alone.get("NodeResourcesFit")
         if short is not None:
             rows = np.flatnonzero(short).tolist()

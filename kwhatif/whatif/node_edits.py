@@ -14,9 +14,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.units import spell_amount
 from kwhatif.framework.verdicts import Verdicts
 
-__all__ = ["cordoned", "roomier", "uncordoned"]
-
-CORDON_TAINT = "node.kubernetes.io/unschedulable"
+__all__ = ["cordoned", "roomier"]
 
 
 def cordoned(cluster: Cluster, verdicts: Verdicts) -> list[int]:
@@ -30,11 +28,6 @@ def cordoned(cluster: Cluster, verdicts: Verdicts) -> list[int]:
             others |= blocker.where
     rows = np.flatnonzero(cordoned & ~others)
     return sorted(rows.tolist(), key=cluster.columns.names.__getitem__)
-
-
-def uncordoned(node: Node) -> Node:
-    taints = [taint for taint in node.spec.taints or () if taint.key != CORDON_TAINT]
-    return replace(node, spec=replace(node.spec, unschedulable=None, taints=taints or None))
 
 
 def roomier(pod: PodInfo, cluster: Cluster, rows: Sequence[int], *, most: int) -> Iterator[tuple[str, Node]]:

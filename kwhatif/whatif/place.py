@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results import Placement, PlaceResult, Victim
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.budgets import Budgets
-from kwhatif.scheduling.explain import scores_at, victims_of
+from kwhatif.scheduling.explain import devices_of, scores_at, victims_of
 from kwhatif.scheduling.preemption import ineligible
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.consequences import with_consequences
@@ -33,22 +34,14 @@ def place(
     ``others`` names objects of the input that no pods were made of, for the fidelity report.
     """
     run = Run(session)
-    queue: list[tuple[Any, int, Asked, PodInfo, Scheduler]] = []
-    for order, item in enumerate(asked):
-        ours = run.ours(item)
-        if ours is not None:
-            info, scheduler = ours
-            queue.append((scheduler.framework.queue_key(info, order), order, item, info, scheduler))
-    for _, _, item, info, scheduler in sorted(queue, key=lambda entry: entry[:2]):
-        run.schedule(item, info, scheduler)
-    run.wait()
+    run.all_of(asked)
     asked = list(asked)
     plans = tuple(roll_out(rollout, run, asked) for rollout in rollouts)
     placements = with_consequences(session, run.placements, run.evicted)
     return PlaceResult(
         nodes=len(session.cluster),
         placements=placements,
-        fidelity=assess(session, asked, placements, others),
+        fidelity=assess(session, asked, placements, others, rollouts),
         warnings=session.setup.configuration.warnings,
         rollouts=plans,
     )
@@ -91,6 +84,18 @@ class Run:
             return None
         return self._session.info(asked), scheduler
 
+    def all_of(self, asked: Sequence[Asked]) -> None:
+        """Schedule pods in the scheduler's order, and wait for permits."""
+        queue: list[tuple[Any, int, Asked, PodInfo, Scheduler]] = []
+        for order, item in enumerate(asked):
+            ours = self.ours(item)
+            if ours is not None:
+                info, scheduler = ours
+                queue.append((scheduler.framework.queue_key(info, order), order, item, info, scheduler))
+        for _, _, item, info, scheduler in sorted(queue, key=lambda entry: entry[:2]):
+            self.schedule(item, info, scheduler)
+        self.wait()
+
     def take(self, asked: Asked) -> Taken:
         """What becomes of one more pod, by itself; permits are waited for."""
         index = len(self.placements)
@@ -110,24 +115,32 @@ class Run:
         self.wait()
         taken.placement = self.placements[taken.index] = self.placements.pop()
 
-    def claim(self, claim: PersistentVolumeClaim) -> None:
+    def claim(self, claim: PersistentVolumeClaim | ResourceClaim) -> None:
         """A claim comes into being."""
-        self._session.cluster.storage.add_claim(claim)
+        if isinstance(claim, ResourceClaim):
+            self._session.cluster.devices.put(claim)
+        else:
+            self._session.cluster.storage.add_claim(claim)
 
     def remove(self, key: str) -> None:
         """A pod that runs leaves its node."""
         uid = self._uids.get(key) or self._session.uid_of(key)
         if uid is not None and self._session.cluster.find(uid) is not None:
-            self._session.cluster.forget(uid)
+            self._session.cluster.leave(uid)
             self.left += 1
 
     def schedule(self, asked: Asked, info: PodInfo, scheduler: Scheduler) -> None:
         victims: tuple[Victim, ...] = ()
         criterion = ""
+        devices = self._session.cluster.devices
         for _ in range(MOST_ATTEMPTS):
+            changes = len(devices.journal)
             attempt = self._session.attempt(scheduler, info)
             if not attempt.nominated:
-                break
+                if attempt.placed or len(devices.journal) == changes:
+                    break
+                # A claim was taken back from where it could not be used, so the pod is tried again.
+                continue
             victims += victims_of(attempt, self._budgets)
             self.evicted += attempt.victims
             criterion = attempt.criterion
@@ -208,4 +221,5 @@ def placement_of(
         criterion=criterion,
         origin=asked.origin,
         defaults=asked.defaults,
+        devices=devices_of(session.cluster, attempt.pod) if attempt.placed or attempt.waiting else (),
     )

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from kwhatif.admission.ephemeral import ephemeral_claims
 from kwhatif.api.core import Pod
 from kwhatif.api.selectors import SelectorError
 from kwhatif.cluster.cluster import FINISHED, Cluster
-from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.shapes import PodInfo, ShapeTable
 from kwhatif.errors import InputError
+from kwhatif.scheduling.arrivals import with_claims
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup
@@ -49,7 +49,8 @@ def pending_pods(snapshot: Snapshot) -> list[Asked]:
 class Session:
     """A cluster and its schedulers. Profiles share the nodes and the rotating start, as in one kube-scheduler.
 
-    ``covered`` are the kinds the snapshot can be trusted to know, if not all those it holds.
+    ``covered`` are the kinds the snapshot can be trusted to know, if not all those it holds; ``shapes`` those of an
+    earlier session, so that pods are not looked through again.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Session:
         seed: int | None = None,
         detailed: bool = False,
         covered: Collection[str] | None = None,
+        shapes: ShapeTable | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.setup = setup
@@ -69,7 +71,7 @@ class Session:
         self._start = 0
         self._uids: dict[str, str] | None = None
         try:
-            self.cluster = Cluster.load(snapshot.objects, setup.features, setup.queues)
+            self.cluster = Cluster.load(snapshot.objects, setup.features, setup.queues, shapes)
         except (SelectorError, ValueError) as error:
             raise InputError(str(error), source=snapshot.source) from error
 
@@ -94,14 +96,14 @@ class Session:
         }
 
     def info(self, asked: Asked, *, bound: bool = False) -> PodInfo:
-        """Wrap a pod for this cluster; the claims of its ephemeral volumes are made, as their controller would.
+        """Wrap a pod for this cluster; claims of its ephemeral volumes and of device templates are made, as their
+        controllers would.
 
         Raises InputError for a selector that cannot be parsed.
         """
-        for claim in ephemeral_claims(asked.pod):
-            self.cluster.storage.add_claim(claim)
+        pod = with_claims(asked.pod, self.cluster)
         try:
-            info = self.cluster.shapes.info(asked.pod, bound=bound)
+            info = self.cluster.shapes.info(pod, bound=bound)
         except (SelectorError, ValueError) as error:
             raise InputError(f"pod {asked.pod.key}: {error}", source=asked.origin) from error
         if any(other.uid == info.uid for other in self.cluster.nominated.get(info.nominated, ())):
@@ -112,9 +114,15 @@ class Session:
     def attempt(self, scheduler: Scheduler, pod: PodInfo) -> Attempt:
         """One scheduling cycle."""
         scheduler.next_start = self._start
-        attempt = scheduler.attempt(pod)
+        attempt = scheduler.decide(pod)
         self._start = scheduler.next_start
-        return attempt
+        if not attempt.placed:
+            return attempt
+        self.chosen(scheduler, attempt)
+        return scheduler.commit(attempt)
+
+    def chosen(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        """Called when a pod has found a node and is not there yet; for those who derive from this."""
 
     def running(self, pod: Pod) -> tuple[PodInfo, int] | None:
         """The pod of the cluster that this one is, or whose name it has, and the row of its node."""
@@ -140,6 +148,6 @@ class Session:
             return self, asked
         earlier = copy.copy(self)
         earlier.cluster = self.cluster.fork()
-        earlier.cluster.forget(found[0].uid)
+        earlier.cluster.leave(found[0].uid, deleted=False)
         earlier._schedulers, earlier._uids = {}, None
         return earlier, asked

@@ -12,7 +12,7 @@ from typing import Protocol
 from kwhatif.admission.answer import Answer, Change, Created, Object, Refused
 from kwhatif.admission.world import World
 from kwhatif.workloads.objects import name_of, namespace_of
-from kwhatif.workloads.pods import ephemeral_claims
+from kwhatif.workloads.pods import device_claims, ephemeral_claims
 
 __all__ = ["Failed", "Made", "Making", "Server"]
 
@@ -108,6 +108,12 @@ class Making:
                 volume = name_of(claim).removeprefix(f"{name_of(pod)}-")
                 text = f"ephemeral volume {volume}: create PVC {name_of(claim)}: {refused.message}"
                 self.failed(pod, text, 0)
+        for body in device_claims(pod, self.server.world):
+            answer = self.server.create(body)
+            if isinstance(answer, Refused):
+                self.failed(pod, f"create ResourceClaim {name_of(body)}: {answer.message}", 0)
+            else:
+                self.claims.append(answer.object)
 
     def claim(self, body: Object) -> Refused | None:
         """One claim, unless it is there already."""

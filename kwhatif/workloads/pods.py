@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.admission.answer import Object
+from kwhatif.admission.device_claims import plain_device_claims
+from kwhatif.admission.world import World
 from kwhatif.workloads.naming import pod_prefix
 from kwhatif.workloads.objects import claim_template, copied, name_of, namespace_of, owner_reference, section, uid_of
 
-__all__ = ["ephemeral_claims", "pod_from_template", "template_of"]
+__all__ = ["device_claims", "ephemeral_claims", "pod_from_template", "template_of"]
 
 
 def pod_from_template(template: Object, owner: Object, prefix: str = "") -> Object:
@@ -30,6 +32,16 @@ def template_of(pod: Object) -> Object:
     spec = copied(section(pod, "spec"))
     spec.pop("nodeName", None)
     return {"metadata": metadata, "spec": spec}
+
+
+def device_claims(pod: Object, world: World) -> Iterator[Object]:
+    """The claims of a pod that device templates are for; the pod's status is completed as they are taken."""
+    namespace = namespace_of(pod)
+    return plain_device_claims(
+        pod,
+        lambda name: world.get("ResourceClaimTemplate", namespace, name),
+        lambda name: world.get("ResourceClaim", namespace, name) is not None,
+    )
 
 
 def ephemeral_claims(pod: Object) -> Iterator[Object]:

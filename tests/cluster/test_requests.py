@@ -14,6 +14,7 @@ from kwhatif.cluster.requests import (
     overhead_drift,
     pod_requests,
 )
+from kwhatif.versions import features_of
 from tests.builders import FEATURES, GIB, GPU, MIB, Json, container, pod
 
 
@@ -232,6 +233,57 @@ def test_defaults_keep_quiet_pods_from_piling_up(kind: dict[str, Any], expected:
 def test_what_stands_in_for_missing_requests_can_be_chosen() -> None:
     found = pod_requests(pod(cpu="1"), FEATURES, with_status=False, pod_level=False, missing=NON_ZERO)
     assert amounts(found) == {"cpu": 1000, "memory": DEFAULT_MEMORY}
+
+
+# --- earlier minors
+
+
+@pytest.mark.parametrize(
+    ("minor", "resize", "expected"),
+    [
+        pytest.param("1.31", "InProgress", 3000, id="the most of asked and allocated"),
+        pytest.param("1.31", "Infeasible", 3000, id="allocated alone"),
+        pytest.param("1.32", "InProgress", 2000, id="the most of asked and in force"),
+        pytest.param("1.32", "Infeasible", 1500, id="in force alone"),
+        pytest.param("1.33", "Infeasible", 3000, id="the field no longer counts"),
+    ],
+)
+def test_what_counted_of_a_resize(minor: str, resize: str, expected: int) -> None:
+    in_force = "1500m" if resize == "Infeasible" else "2"
+    state = {**status(actual={"cpu": in_force}, allocated={"cpu": "3"}), "resize": resize}
+    asked = pod(cpu="2" if resize == "Infeasible" else "1", status=state)
+    found = pod_requests(asked, features_of(minor, {"InPlacePodVerticalScaling": True}), with_status=True)
+    assert amounts(found) == {"cpu": expected}
+
+
+@pytest.mark.parametrize(("minor", "expected"), [("1.32", 1000), ("1.33", 2000)])
+def test_sidecars_could_not_be_resized(minor: str, expected: int) -> None:
+    state = {"initContainerStatuses": [{"name": "sidecar", "resources": {"requests": {"cpu": "2"}}}]}
+    features = features_of(minor, {"InPlacePodVerticalScaling": True})
+    found = pod_requests(pod(init=[sidecar(cpu="1")], status=state), features, with_status=True)
+    assert amounts(found) == {"cpu": expected}
+
+
+@pytest.mark.parametrize(("minor", "expected"), [("1.32", {}), ("1.33", {"hugepages-2Mi": 4 * MIB})])
+def test_pods_could_not_ask_for_huge_pages_themselves(minor: str, expected: dict[str, int]) -> None:
+    features = features_of(minor, {"PodLevelResources": True})
+    assert amounts(pod_requests(pod(pod_level={"hugepages-2Mi": "4Mi"}), features, with_status=False)) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "since"),
+    [
+        pytest.param(
+            {"cpu": "1", "memory": "1Mi", "init": [sidecar(cpu="500m", memory="1Mi")]}, 1000, 1500, id="beside"
+        ),
+        pytest.param({"cpu": "1", "init": [sidecar(cpu="1"), first(cpu="3")]}, 4000, 4000, id="while starting"),
+        pytest.param({"containers": [first(cpu="0.3m"), second(cpu="0.3m")]}, 2, 1, id="rounding"),
+        pytest.param({"overhead": {"cpu": "1"}}, 1100, 1100, id="overhead"),
+    ],
+)
+def test_sidecars_in_requests_that_are_never_zero(kind: dict[str, Any], before: int, since: int) -> None:
+    found = [non_zero_requests(pod(**kind), features_of(minor))[0] for minor in ("1.31", "1.32")]
+    assert found == [before, since]
 
 
 # --- drift

@@ -41,8 +41,8 @@ def test_without_the_gate_there_is_no_score() -> None:
     assert scores(plugin, claiming("data"), cluster) is SKIP
 
 
-def test_a_pod_without_claims_is_not_scored() -> None:
-    assert scored(claims=()) is SKIP
+def test_a_pod_without_claims_scores_nothing_anywhere() -> None:
+    assert scored(claims=()) == {"a": 0, "b": 0}
 
 
 @pytest.mark.parametrize(

@@ -162,8 +162,15 @@ def test_a_file_that_is_missing_or_unreadable_is_no_answer(tmp_path: Path) -> No
         assert "\n" not in str(broken)
 
 
-def test_an_unknown_minor_is_a_usage_error(tmp_path: Path) -> None:
-    assert isinstance(run("show", "--minor", "9.9").exception, UsageError)
+def test_a_version_that_is_none_is_a_usage_error() -> None:
+    assert isinstance(run("show", "--kubernetes-version", "new").exception, UsageError)
+
+
+def test_an_unknown_minor_gives_way_to_the_nearest_with_a_warning() -> None:
+    newest = run("show")
+    of_future = run("show", "--minor", "9.9")
+    assert of_future.stdout == newest.stdout
+    assert "Kubernetes 9.9 is not supported: the rules are those of 1.36, the nearest that is" in of_future.stderr
 
 
 def test_unknown_options_and_formats_are_usage_errors() -> None:

@@ -10,13 +10,14 @@ import pytest
 
 from kwhatif.policy import as_document, expand_all, load_configuration
 from kwhatif.policy.intree import in_tree
+from kwhatif.versions import features_of
 
 FILES = sorted((Path(__file__).parents[1] / "conformance").rglob("1.36-*.jsonl.gz"))
 
 
 @pytest.mark.parametrize("file", [pytest.param(file, id=file.name) for file in FILES])
 def test_every_recorded_configuration_loads(file: Path) -> None:
-    points = in_tree("1.36").points
+    points = in_tree(features_of()).points
     for line in gzip.decompress(file.read_bytes()).splitlines():
         scenario = json.loads(line)
         configuration = load_configuration(scenario["config"], source=scenario["name"])

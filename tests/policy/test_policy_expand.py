@@ -15,6 +15,7 @@ from kwhatif.policy import (
 )
 from kwhatif.policy.intree import in_tree
 from kwhatif.policy.profile import FrozenMap, PluginSet, Profile, SchedulerConfiguration
+from kwhatif.versions import features_of
 
 HAS: dict[str, tuple[str, ...]] = {
     "Sort": ("queueSort",),
@@ -195,7 +196,7 @@ def test_every_point_but_multipoint_has_an_entry() -> None:
 
 
 def test_the_default_profile_expands_to_upstreams_plugins() -> None:
-    expanded = expand(default_configuration().profiles[0], in_tree("1.36").points.get)
+    expanded = expand(default_configuration().profiles[0], in_tree(features_of()).points.get)
     assert {point: shown(refs) for point, refs in expanded.items()} == {
         "preEnqueue": "SchedulingGates DynamicResources DefaultPreemption",
         "queueSort": "PrioritySort",
@@ -267,7 +268,7 @@ def test_a_profile_as_users_write_it() -> None:
         ],
     }
     (only,) = load_configuration(document, source="").profiles
-    expanded = expand(only, in_tree("1.36").points.get)
+    expanded = expand(only, in_tree(features_of()).points.get)
     assert shown(expanded["score"]) == (
         "NodeAffinity=10 TaintToleration=3 NodeResourcesFit=1 VolumeBinding=1 InterPodAffinity=2 "
         "DynamicResources=2 NodeResourcesBalancedAllocation=1"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kwhatif.errors import PolicyError
 from kwhatif.policy import as_yaml, expand, load_configuration
 from kwhatif.policy.intree import in_tree
+from kwhatif.versions import features_of
 
 SAMPLE: Any = yaml.safe_load((Path(__file__).parent / "golden" / "custom.in.yaml").read_text())
 WORDS = st.sampled_from(["", "a", "*", "default-scheduler", "NodeResourcesFit", "List", "0s", "-1h", "\n", "é\x00"])
@@ -43,7 +44,7 @@ def outcome(document: Any) -> str:
     try:
         configuration = load_configuration(document, source="f.yaml")
         for profile in configuration.profiles:
-            expand(profile, in_tree("1.36").points.get)
+            expand(profile, in_tree(features_of()).points.get)
     except PolicyError as error:
         said = str(error)
     else:

@@ -19,6 +19,7 @@ from kwhatif.policy import (
 )
 from kwhatif.policy.intree import in_tree
 from kwhatif.snapshot.yaml_reader import read_yaml
+from kwhatif.versions import features_of
 
 GOLDEN = Path(__file__).parent / "golden"
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -65,7 +66,7 @@ def test_a_string_stays_a_string(text: str) -> None:
 
 # --- what is rendered can be loaded again and is the same
 
-NAMES = [*in_tree("1.36").points, "Foo", "Bar"]
+NAMES = [*in_tree(features_of()).points, "Foo", "Bar"]
 INT32 = st.integers(-(2**31), 2**31 - 1)
 WORDS = st.text(max_size=8)
 RESOURCES = st.sampled_from(["cpu", "memory", "example.com/gpu", "ephemeral-storage"])

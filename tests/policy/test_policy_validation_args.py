@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from kwhatif.policy.duration import Duration
 from kwhatif.policy.fields import ROOT
 from kwhatif.policy.intree import InTree
 from kwhatif.policy.validation_args import validate_args
+from kwhatif.versions import features_of
 
 GROUP = "kubescheduler.config.k8s.io"
 NAME_RULE = (
@@ -225,7 +227,9 @@ def test_arguments_are_validated_even_where_the_plugin_is_disabled() -> None:
 # --- what depends on feature gates
 
 
-GATES_OFF = InTree((), {}, filter_timeout=None, binding_timeout=None, shape_allowed=True)
+GATES_OFF = InTree(
+    replace(features_of(), storage_capacity_scoring=True), (), {}, filter_timeout=None, binding_timeout=None
+)
 
 
 def test_timeouts_are_forbidden_where_their_gate_is_off() -> None:

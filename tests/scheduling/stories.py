@@ -20,6 +20,7 @@ from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup
 from kwhatif.scheduling.simulator import Simulator
+from kwhatif.versions import Features
 from tests.builders import FEATURES, Json, cluster_of, profile_document
 
 AnyPlugin = type[Plugin[Any, Any]]
@@ -36,10 +37,12 @@ class Story:
         *,
         config: Json | None = None,
         outside: Iterable[AnyPlugin] = (),
+        features: Features = FEATURES,
         **options: Any,
     ) -> None:
-        self.cluster = cluster_of(nodes, running, objects)
-        setup = Setup(load_configuration(config, source=""), FEATURES, {plugin.name: plugin for plugin in outside})
+        self.cluster = cluster_of(nodes, running, objects, features=features)
+        configuration = load_configuration(config, source="", features=features)
+        setup = Setup(configuration, features, {plugin.name: plugin for plugin in outside})
         schedulers: dict[str, Scheduler | None] = {}
 
         def find(name: str) -> Scheduler | None:

@@ -60,7 +60,7 @@ def test_items_of_a_typed_list_need_no_kind_of_their_own(tmp_path: Path, suffix:
     text = ("\n" if suffix == "json" else "\n---\n").join(map(json.dumps, lists))
     (tmp_path / f"lists.{suffix}").write_text(text)
     snapshot = load_snapshot([str(tmp_path / f"lists.{suffix}")])
-    assert names(snapshot) == {"Node": ["/n"], "Pod": ["default/p"], "ReplicaSet": ["default/r"]}
+    assert names(snapshot) == {"Node": ["/n"], "Pod": ["default/p"], "ReplicaSet": ["default/r"], "Service": []}
     (pod,) = snapshot.objects.of(Pod)
     (replica_set,) = snapshot.objects.of(ReplicaSet)
     assert (pod.api_version, pod.kind) == ("v1", "Pod")

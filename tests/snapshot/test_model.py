@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import importlib.resources
 import json
@@ -20,11 +21,11 @@ from hypothesis import strategies as st
 from kwhatif.api.core import Container, ContainerImage, Node, NodeStatus, Pod, PodSpec, ResourceRequirements
 from kwhatif.api.kinds import KINDS, Objects
 from kwhatif.api.meta import ObjectMeta, Resource
-from kwhatif.api.others import ResourceClaim
+from kwhatif.api.devices import ClaimSpec, DeviceClaim, ResourceClaim
 from kwhatif.api.quantity import Quantity
 from kwhatif.errors import InputError
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.snapshot.model import Snapshot, write_snapshot
+from kwhatif.snapshot.model import SchedulerInfo, Snapshot, write_snapshot
 from kwhatif.snapshot.schema import cluster_snapshot_schema, schema_text
 from tests.snapshot.broken_inputs import BROKEN, Broken
 
@@ -55,7 +56,8 @@ def sample() -> Snapshot:
         status=NodeStatus(images=[ContainerImage(names=["a"], size_bytes=5)], allocatable={}),
     )
     claim = ResourceClaim(
-        metadata=ObjectMeta(name="gpu", namespace="shop"), spec={"devices": [{"count": 1.5}, None, True]}
+        metadata=ObjectMeta(name="gpu", namespace="shop"),
+        spec=ClaimSpec(devices=DeviceClaim(config=[{"opaque": {"parameters": {"count": 1.5}}}, None, True])),
     )
     return snapshot_of(
         node,
@@ -75,7 +77,11 @@ def contents(snapshot: Snapshot) -> dict[str, list[Resource]]:
 
 @pytest.mark.parametrize(
     ("name", "unpack"),
-    [("c.json", bytes), ("c.json.gz", gzip.decompress), ("c.zst", zstandard.ZstdDecompressor().decompress)],
+    [
+        ("c.json", bytes),
+        ("c.json.gz", gzip.decompress),
+        ("c.zst", lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data)),
+    ],
 )
 def test_a_written_snapshot_reads_back_the_same_however_it_is_packed(tmp_path: Path, name: str, unpack: Any) -> None:
     path = str(tmp_path / name)
@@ -90,6 +96,35 @@ def test_a_written_snapshot_reads_back_the_same_however_it_is_packed(tmp_path: P
     assert list(envelope) == ["apiVersion", "kind", "metadata", "objects"]
     assert list(envelope["objects"]) == ["Node", "Pod", "ResourceClaim"]
     assert envelope["objects"]["Pod"][0]["spec"]["containers"][0]["resources"]["requests"]["cpu"] == "250m"
+
+
+def test_what_a_dump_says_of_itself_reads_back_the_same(tmp_path: Path) -> None:
+    gates, configuration = {"A": True}, {"kind": "KubeSchedulerConfiguration", "parallelism": 4}
+    written = Snapshot(
+        resource_versions={"Pod": "17"},
+        inconsistencies=["1 pod is on nodes that are not in the list of nodes: n"],
+        dropped=["args", "env"],
+        redacted=True,
+        scheduler=SchedulerInfo(image="s:1", feature_gates=gates, configuration=configuration, source="Pod s"),
+    )
+    write_snapshot(written, str(tmp_path / "c.json"))
+    again = load_snapshot([str(tmp_path / "c.json")])
+    again.source = ""
+    assert again == dataclasses.replace(written, objects=again.objects)
+
+
+def test_what_several_dumps_say_of_themselves_is_put_together(tmp_path: Path) -> None:
+    own = SchedulerInfo(image="first")
+    parts = [
+        Snapshot(resource_versions={"Pod": "1"}, inconsistencies=["a"], dropped=["env"], scheduler=own),
+        Snapshot(resource_versions={"Node": "2"}, inconsistencies=["b"], dropped=["args", "env"], redacted=True),
+    ]
+    for number, part in enumerate(parts):
+        write_snapshot(part, str(tmp_path / f"{number}.json"))
+    whole = load_snapshot([str(tmp_path / "0.json"), str(tmp_path / "1.json")])
+    assert whole.resource_versions == {"Pod": "1", "Node": "2"}
+    assert (whole.inconsistencies, whole.dropped) == (["a", "b"], ["args", "env"])
+    assert (whole.redacted, whole.scheduler) == (True, own)
 
 
 @pytest.mark.parametrize("name", ["c.json", "c.json.gz", "c.json.zst"])
@@ -129,9 +164,24 @@ def test_writing_replaces_a_file_at_once_and_leaves_nothing_beside_it(tmp_path: 
     write_snapshot(Snapshot(), str(path))
     assert os.listdir(tmp_path) == ["c.json"]
     assert json.loads(path.read_text())["kind"] == "ClusterSnapshot"
-    umask = os.umask(0)
-    os.umask(umask)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600, "whatever it was and the umask says"
+
+
+def test_what_is_no_regular_file_is_written_to_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_snapshot(Snapshot(), str(pipe))
+        assert b"ClusterSnapshot" in os.read(reader, 4096)
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_dash_is_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    write_snapshot(Snapshot(source="a"), "-")
+    assert json.loads(capfdbinary.readouterr().out)["metadata"] == {"source": "a"}
 
 
 def test_a_link_is_followed_not_replaced(tmp_path: Path) -> None:
@@ -165,7 +215,8 @@ def test_a_place_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> Non
 
 def test_what_has_no_place_in_json_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(NotImplementedError, match="no place for a object"):
-        write_snapshot(snapshot_of(ResourceClaim(metadata=ObjectMeta(name="c"), spec=object())), str(tmp_path / "c"))
+        spec = ClaimSpec(devices=DeviceClaim(config=object()))
+        write_snapshot(snapshot_of(ResourceClaim(metadata=ObjectMeta(name="c"), spec=spec)), str(tmp_path / "c"))
     assert os.listdir(tmp_path) == []
 
 

@@ -1,0 +1,53 @@
+"""An expression ready to run as often as one likes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from kwhatif.cel.compile import Compiler, Run, Scope
+from kwhatif.cel.faults import Fault
+from kwhatif.cel.kinds import Kind
+from kwhatif.cel.kubernetes import kubernetes_functions
+from kwhatif.cel.macros import MACROS
+from kwhatif.cel.overloads import Table
+from kwhatif.cel.standard import standard_functions
+from kwhatif.cel.syntax import parse
+
+__all__ = ["Program"]
+
+
+class Program:
+    """An expression whose syntax and types are right. ``kind`` is the type of its result.
+
+    ``fields`` are those of the object types among ``variables``. Raises CompileError.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        variables: Mapping[str, Kind],
+        fields: Mapping[str, Mapping[str, Kind]],
+        more: Table | None = None,
+    ) -> None:
+        functions = _functions()
+        code = Compiler(text, variables, fields, {**functions, **(more or {})}, MACROS).compile(parse(text))
+        self.text, self.kind = text, code.kind
+        self._run: Run = code.run
+
+    def evaluate(self, values: Mapping[str, Any], limit: int) -> Any:
+        """The expression's value. Raises Fault, and OverBudget once it costs more than ``limit``."""
+        try:
+            return self._run(Scope(dict(values), limit))
+        except RecursionError:
+            raise Fault("stack overflow") from None
+
+
+@cache
+def _functions() -> Table:
+    table: Table = {}
+    for more in (standard_functions(), kubernetes_functions()):
+        for name, overloads in more.items():
+            table[name] = [*table.get(name, ()), *overloads]
+    return table

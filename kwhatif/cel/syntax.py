@@ -1,0 +1,384 @@
+"""Expression texts become trees.
+
+Upstream: github.com/google/cel-go/parser (gen/CEL.g4, unescape.go).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn
+
+from kwhatif.cel.faults import CompileError
+
+__all__ = ["Call", "Ident", "ListOf", "Literal", "MapOf", "Node", "Select", "parse"]
+
+MOST_NESTED = 250
+"""Expressions nested deeper are refused (upstream: maxRecursionDepth)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """``at`` is where in the text it stands; of an operator, where its sign does."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Node):
+    """``kind`` is the type's name: int, uint, double, string, bytes, bool or null_type."""
+
+    kind: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Ident(Node):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Node):
+    """``of.field``, or ``of.?field`` when it is ``optional``."""
+
+    of: Node
+    field: str
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """A function, an operator (named as ``_+_``) or, with a ``target``, a member function."""
+
+    function: str
+    args: tuple[Node, ...]
+    target: Node | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf(Node):
+    """Elements, and which of them are written ``?element``."""
+
+    elements: tuple[Node, ...]
+    optional: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf(Node):
+    """Keys, values and which entries are written ``?key: value``."""
+
+    entries: tuple[tuple[Node, Node], ...]
+    optional: frozenset[int]
+
+
+_TOKEN = re.compile(
+    r"""
+      (?P<space> [\t\x20\r\n\x0c]+ | //[^\n]* )
+    | (?P<string> [bB]?[rR]?(?: \"\"\" (?:[^\\]|\\.)*? \"\"\" | ''' (?:[^\\]|\\.)*? '''
+                 | "(?:[^\\"\n\r]|\\.)*" | '(?:[^\\'\n\r]|\\.)*' ) )
+    | (?P<float> [0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)? | [0-9]+[eE][+-]?[0-9]+ | \.[0-9]+(?:[eE][+-]?[0-9]+)? )
+    | (?P<int> (?: 0x[0-9a-fA-F]+ | [0-9]+ ) [uU]? )
+    | (?P<ident> [A-Za-z_][A-Za-z0-9_]* )
+    | (?P<escaped> `[A-Za-z0-9_.\-/\x20]+` )
+    | (?P<op> == | != | <= | >= | && | \|\| | [-+*/%!<>?:.,()\[\]{}] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+# A raw string knows no escapes, so a backslash before its end does not keep it open.
+_RAW = re.compile(r"[bB]?[rR](?:\"\"\".*?\"\"\"|'''.*?'''|\"[^\"\n\r]*\"|'[^'\n\r]*')", re.DOTALL)
+_RESERVED = frozenset(
+    [
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    ]
+)
+_ESCAPE = re.compile(
+    r"\\(?:([abfnrtv\"'\\?`])|([0-3][0-7][0-7])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))",
+    re.DOTALL,
+)
+_NAMED = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
+_RELATIONS = ("<", "<=", ">=", ">", "==", "!=", "in")
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    at: int
+
+
+def parse(text: str) -> Node:
+    """The tree of an expression. Raises CompileError."""
+    return _Parser(text).whole()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = self._scan()
+        self._next = 0
+        self._depth = 0
+
+    def _fail(self, at: int, problem: str) -> NoReturn:
+        raise CompileError(self._text, at, problem)
+
+    def _scan(self) -> list[_Token]:
+        tokens, at = [], 0
+        while at < len(self._text):
+            found = _RAW.match(self._text, at)
+            kind = "string"
+            if found is None:
+                found = _TOKEN.match(self._text, at)
+                kind = found.lastgroup or "" if found else ""
+            if found is None:
+                self._fail(at, f"Syntax error: token recognition error at: '{self._text[at]}'")
+            if kind != "space":
+                tokens.append(_Token(kind, found[0], at))
+            at = found.end()
+        tokens.append(_Token("end", "<EOF>", len(self._text)))
+        return tokens
+
+    # --- tokens
+
+    @property
+    def _token(self) -> _Token:
+        return self._tokens[self._next]
+
+    def _is(self, *texts: str) -> bool:
+        token = self._token
+        return token.text in texts and (token.kind == "op" or (token.kind == "ident" and token.text == "in"))
+
+    def _take(self) -> _Token:
+        token = self._token
+        self._next += 1
+        return token
+
+    def _try(self, text: str) -> _Token | None:
+        return self._take() if self._is(text) else None
+
+    def _expect(self, text: str) -> _Token:
+        if not self._is(text):
+            self._unexpected(f"'{text}'")
+        return self._take()
+
+    def _unexpected(self, wanted: str) -> NoReturn:
+        found = self._token
+        self._fail(found.at, f"Syntax error: mismatched input '{found.text}' expecting {wanted}")
+
+    # --- grammar, loosest binding first
+
+    def whole(self) -> Node:
+        tree = self._expression()
+        if self._token.kind != "end":
+            self._unexpected("<EOF>")
+        return tree
+
+    def _expression(self) -> Node:
+        self._depth += 1
+        if self._depth > MOST_NESTED:
+            self._fail(self._token.at, f"expression recursion limit exceeded: {MOST_NESTED}")
+        condition = self._either()
+        if mark := self._try("?"):
+            yes = self._either()
+            self._expect(":")
+            condition = Call(mark.at, "_?_:_", (condition, yes, self._expression()))
+        self._depth -= 1
+        return condition
+
+    def _chain(self, operand: Callable[[], Node], *operators: str) -> Node:
+        left = operand()
+        while self._is(*operators):
+            sign = self._take()
+            name = "@in" if sign.text == "in" else f"_{sign.text}_"
+            left = Call(sign.at, name, (left, operand()))
+        return left
+
+    def _either(self) -> Node:
+        return self._chain(self._both, "||")
+
+    def _both(self) -> Node:
+        return self._chain(self._relation, "&&")
+
+    def _relation(self) -> Node:
+        return self._chain(self._sum, *_RELATIONS)
+
+    def _sum(self) -> Node:
+        return self._chain(self._product, "+", "-")
+
+    def _product(self) -> Node:
+        return self._chain(self._unary, "*", "/", "%")
+
+    def _unary(self) -> Node:
+        signs = []
+        first = self._token.text if self._is("!", "-") else ""
+        while first and self._is(first):
+            signs.append(self._take())
+        if first == "-" and self._token.kind in ("int", "float"):
+            # The sign belongs to the number, so that the smallest int can be written.
+            tree = self._members(self._number(signs.pop()))
+        else:
+            tree = self._members(self._primary())
+        if len(signs) % 2:
+            tree = Call(signs[0].at, "!_" if first == "!" else "-_", (tree,))
+        return tree
+
+    def _members(self, tree: Node) -> Node:
+        while True:
+            if dot := self._try("."):
+                optional = self._try("?") is not None
+                name = self._field()
+                if not optional and self._is("("):
+                    opening = self._take()
+                    tree = Call(opening.at, name, self._arguments(")"), tree)
+                else:
+                    tree = Select(dot.at, tree, name, optional)
+            elif bracket := self._try("["):
+                function = "_[?_]" if self._try("?") else "_[_]"
+                index = self._expression()
+                self._expect("]")
+                tree = Call(bracket.at, function, (tree, index))
+            else:
+                return tree
+
+    def _field(self) -> str:
+        token = self._token
+        if token.kind == "escaped":
+            return self._take().text[1:-1]
+        if token.kind != "ident" or token.text in ("in", "true", "false", "null"):
+            self._unexpected("IDENTIFIER")
+        return self._take().text
+
+    def _arguments(self, closing: str) -> tuple[Node, ...]:
+        found: list[Node] = []
+        while not self._is(closing):
+            found.append(self._expression())
+            if not self._try(","):
+                break
+        self._expect(closing)
+        return tuple(found)
+
+    def _primary(self) -> Node:
+        token = self._token
+        if token.kind in ("int", "float"):
+            return self._number(None)
+        if token.kind == "string":
+            return self._string()
+        if (token.kind == "ident" and token.text != "in") or self._try("."):
+            return self._name()
+        if self._try("["):
+            return self._list(token.at)
+        if self._try("{"):
+            return self._map(token.at)
+        if not self._try("("):
+            self._fail(token.at, f"Syntax error: mismatched input '{token.text}' expecting an expression")
+        tree = self._expression()
+        self._expect(")")
+        return tree
+
+    def _name(self) -> Node:
+        token = self._take()
+        if token.text in ("true", "false"):
+            return Literal(token.at, "bool", token.text == "true")
+        if token.text == "null":
+            return Literal(token.at, "null_type", None)
+        if token.text in _RESERVED:
+            self._fail(token.at, f"reserved identifier: {token.text}")
+        if self._is("("):
+            opening = self._take()
+            return Call(opening.at, token.text, self._arguments(")"))
+        return Ident(token.at, token.text)
+
+    def _list(self, at: int) -> Node:
+        elements: list[Node] = []
+        optional = set()
+        while not self._is("]"):
+            if self._try("?"):
+                optional.add(len(elements))
+            elements.append(self._expression())
+            if not self._try(","):
+                break
+        self._expect("]")
+        return ListOf(at, tuple(elements), frozenset(optional))
+
+    def _map(self, at: int) -> Node:
+        entries: list[tuple[Node, Node]] = []
+        optional = set()
+        while not self._is("}"):
+            if self._try("?"):
+                optional.add(len(entries))
+            key = self._expression()
+            self._expect(":")
+            entries.append((key, self._expression()))
+            if not self._try(","):
+                break
+        self._expect("}")
+        return MapOf(at, tuple(entries), frozenset(optional))
+
+    # --- literals
+
+    def _number(self, sign: _Token | None) -> Node:
+        token = self._take()
+        at, minus = (sign.at, -1) if sign else (token.at, 1)
+        if token.kind == "float":
+            return Literal(at, "double", minus * float(token.text))
+        unsigned = token.text[-1] in "uU"
+        digits = token.text.rstrip("uU")
+        value = minus * int(digits, 16 if digits.startswith("0x") else 10)
+        if unsigned and not sign and value < 2**64:
+            return Literal(at, "uint", value)
+        if unsigned or not -(2**63) <= value < 2**63:
+            self._fail(at, f"invalid {'uint' if unsigned else 'int'} literal")
+        return Literal(at, "int", value)
+
+    def _string(self) -> Node:
+        token = self._take()
+        text = token.text
+        prefix = text[: len(text) - len(text.lstrip("bBrR"))].lower()
+        body = text[len(prefix) :]
+        quotes = 3 if body[:3] in ('"""', "'''") and len(body) >= 6 else 1
+        body = body[quotes:-quotes].replace("\r\n", "\n")
+        if "b" in prefix:
+            return Literal(token.at, "bytes", body.encode() if "r" in prefix else self._bytes(body, token.at))
+        return Literal(token.at, "string", body if "r" in prefix else self._unescaped(body, token.at))
+
+    def _unescaped(self, body: str, at: int) -> str:
+        def one(found: re.Match[str]) -> str:
+            named, octal, *coded, unknown = found.groups()
+            if unknown is not None:
+                self._fail(at, f"Syntax error: token recognition error at: '\\{unknown}'")
+            if named:
+                return _NAMED.get(named, named)
+            point = int(octal, 8) if octal else int(next(filter(None, coded)), 16)
+            if point > 0x10FFFF or 0xD800 <= point < 0xE000:
+                self._fail(at, "invalid unicode code point")
+            return chr(point)
+
+        return _ESCAPE.sub(one, body)
+
+    def _bytes(self, body: str, at: int) -> bytes:
+        found, end = b"", 0
+        for escape in _ESCAPE.finditer(body):
+            _, octal, byte, *_ = escape.groups()
+            found += body[end : escape.start()].encode()
+            if octal or byte:
+                found += bytes([int(octal, 8) if octal else int(byte, 16)])
+            else:
+                found += self._unescaped(escape[0], at).encode()
+            end = escape.end()
+        return found + body[end:].encode()

@@ -1,0 +1,153 @@
+"""Values that Python has no type of its own for, and what the types of values are called.
+
+bool, int, double, string, bytes, null, list and map are bool, int, float, str, bytes, None, list and dict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
+
+from kwhatif.api.quantity import Quantity
+from kwhatif.cel.faults import Fault
+
+__all__ = [
+    "Address",
+    "Domains",
+    "Duration",
+    "Network",
+    "Optional",
+    "Semver",
+    "Timestamp",
+    "TypeValue",
+    "UInt",
+    "name_of",
+]
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Interface | IPv6Interface
+
+
+class UInt(int):
+    """An unsigned integer of 64 bits."""
+
+
+class Domains(dict[str, Mapping[str, object]]):
+    """Attributes or capacities by domain. A domain that is not there has an empty map when it is looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """``value``, or nothing."""
+
+    value: object = None
+    there: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TypeValue:
+    """A type as a value."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Timestamp:
+    """Nanoseconds since 1970."""
+
+    nanos: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    nanos: int
+
+
+_NUMBER = re.compile(r"[0-9]*")
+_WORD = re.compile(r"[0-9A-Za-z-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Semver:
+    """A semantic version without its build; ``pre`` are the parts of its pre-release. Upstream: blang/semver."""
+
+    major: int
+    minor: int
+    patch: int
+    pre: tuple[str, ...] = ()
+
+    @classmethod
+    @lru_cache(maxsize=4096)
+    def parse(cls, text: str) -> Semver:
+        """Raises Fault."""
+        if not text:
+            raise Fault("Version string empty")
+        parts = text.split(".", 2)
+        if len(parts) != 3:
+            raise Fault("No Major.Minor.Patch elements found")
+        rest, plus, build = parts[2].partition("+")
+        patch, dash, pre = rest.partition("-")
+        numbers = [
+            _number(part, what) for part, what in zip((*parts[:2], patch), ("major", "minor", "patch"), strict=True)
+        ]
+        words = tuple(pre.split(".")) if dash else ()
+        for word in words:
+            _check(word, "Prerelease is empty", "prerelease")
+            if word.isdigit() and len(word) > 1 and word[0] == "0":
+                raise Fault(f'Numeric PreRelease version must not contain leading zeroes "{word}"')
+        for word in build.split(".") if plus else ():
+            _check(word, "Build meta data is empty", "build meta data")
+        return cls(numbers[0], numbers[1], numbers[2], words)
+
+    @property
+    def rank(self) -> tuple[object, ...]:
+        """Sorts as versions do: a pre-release comes before its release, numbers before words."""
+        words = [(0, int(word), "") if word.isdigit() else (1, 0, word) for word in self.pre]
+        return self.major, self.minor, self.patch, not self.pre, words
+
+
+def _number(text: str, what: str) -> int:
+    if not text or not _NUMBER.fullmatch(text):
+        raise Fault(f'Invalid character(s) found in {what} number "{text}"')
+    if len(text) > 1 and text[0] == "0":
+        raise Fault(f'{what.capitalize()} number must not contain leading zeroes "{text}"')
+    return int(text)
+
+
+def _check(word: str, empty: str, what: str) -> None:
+    if not word:
+        raise Fault(empty)
+    if not _WORD.fullmatch(word):
+        raise Fault(f'Invalid character(s) found in {what} "{word}"')
+
+
+_NAMES: dict[type, str] = {
+    bool: "bool",
+    int: "int",
+    UInt: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    type(None): "null_type",
+    list: "list",
+    dict: "map",
+    Domains: "map",
+    Optional: "optional_type",
+    TypeValue: "type",
+    Timestamp: "google.protobuf.Timestamp",
+    Duration: "google.protobuf.Duration",
+    Quantity: "kubernetes.Quantity",
+    Semver: "kubernetes.Semver",
+    IPv4Address: "net.IP",
+    IPv6Address: "net.IP",
+    IPv4Interface: "net.CIDR",
+    IPv6Interface: "net.CIDR",
+}
+
+
+def name_of(value: object) -> str:
+    """The name of a value's type."""
+    return _NAMES[type(value)]

@@ -1,0 +1,59 @@
+"""Redacting with a translation in a file: what ``snapshot redact`` and ``snapshot dump --redact`` share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from kwhatif.cli.output import Notes
+from kwhatif.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from kwhatif.snapshot.model import Snapshot
+    from kwhatif.snapshot.redaction import Translation
+
+__all__ = ["TranslationFile", "redacted_snapshot", "with_translation"]
+
+T = TypeVar("T")
+
+TranslationFile = Annotated[
+    str,
+    typer.Option(
+        "--translation",
+        metavar="FILE",
+        help="Which pseudonym stands for what; made if it is not there, added to if it is. Not to be shared.",
+        show_default=False,
+    ),
+]
+
+
+def redacted_snapshot(snapshot: Snapshot, path: str, notes: Notes) -> Snapshot:
+    """The snapshot under pseudonyms; the translation in ``path`` has them all before this returns.
+
+    Raises InputError, also if the snapshot is redacted already.
+    """
+    from kwhatif.snapshot.redaction import redact
+
+    if snapshot.redacted:
+        raise InputError("is redacted already: there are no names left to replace", source=snapshot.source)
+    return with_translation(path, notes, lambda translation: redact(snapshot, translation, warn=notes.warn))
+
+
+def with_translation(path: str, notes: Notes, how: Callable[[Translation | None], tuple[T, Translation]]) -> T:
+    """What ``how`` makes with the translation in a file, once that has what was added to it."""
+    from kwhatif.snapshot.redaction import read_translation, readable_by_others, write_translation
+
+    if path == "-":
+        raise UsageError("--translation: expected a file, found '-'")
+    there = os.path.exists(path)
+    before = read_translation(path) if there else None
+    if there and readable_by_others(path):
+        notes.warn(f"{path}: could be read by others than you; now it cannot")
+    made, translation = how(before)
+    write_translation(translation, path)
+    if not there:
+        notes.note(f"{path} says which pseudonym stands for what: keep it, and do not share it")
+    return made

@@ -1,0 +1,68 @@
+"""Which Kubernetes' rules apply: ``--kubernetes-version`` and ``--feature-gates``, and what a file says itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from kwhatif.errors import UsageError
+from kwhatif.gates.setting import stage_of
+from kwhatif.versions import DEFAULT_MINOR, Features, features_of, minor_of, nearest, parse_gates, unread_gates
+
+if TYPE_CHECKING:
+    from kwhatif.cli.output import Notes
+
+__all__ = ["minor_in_name", "rules"]
+
+
+def rules(
+    version: str | None,
+    gates: Sequence[str] | None,
+    notes: Notes,
+    *,
+    otherwise: str | None = None,
+    recorded: Mapping[str, bool] | None = None,
+) -> Features:
+    """The rules of ``version``, else of the version ``otherwise``, else of the newest minor; with ``gates`` set.
+
+    A version that is not supported gives way to the nearest. ``recorded`` gates are known to be set in the cluster;
+    ``gates`` go before them. Raises UsageError.
+    """
+    if version:
+        asked = minor_of(version)
+        minor = nearest(asked)
+        if minor != asked:
+            notes.warn(f"Kubernetes {asked} is not supported: the rules are those of {minor}, the nearest that is")
+    else:
+        minor = _of_file(otherwise or "")
+    given = parse_gates(gates or ())
+    for name in unread_gates(given):
+        notes.note(f"feature gate {name}: no rule here asks for it, so it changes nothing")
+    return features_of(minor, {**dict(_possible(recorded or {}, minor, notes)), **given})
+
+
+def _of_file(version: str) -> str:
+    """A file that says something else than a version is no reason to stop: the answer tells what it stands on."""
+    try:
+        return nearest(minor_of(version)) if version else DEFAULT_MINOR
+    except UsageError:
+        return DEFAULT_MINOR
+
+
+def _possible(recorded: Mapping[str, bool], minor: str, notes: Notes) -> Iterator[tuple[str, bool]]:
+    """Gates of the cluster that can be set so in a minor, which may be another than the cluster's."""
+    for name, value in recorded.items():
+        stage = stage_of(name, minor)
+        if stage is None or stage.ripeness == "gone" or (stage.locked and stage.on != value):
+            word = "true" if value else "false"
+            notes.note(f"feature gate {name}={word}, set in the cluster, is none of Kubernetes {minor}")
+        else:
+            yield name, value
+
+
+def minor_in_name(file: str) -> str:
+    """The minor at the start of a recording's name, as in ``1.34-volumes.jsonl.gz``; empty if there is none."""
+    found = re.match(r"(\d+\.\d+)-", PurePath(file).name)
+    return found[1] if found and nearest(found[1]) == found[1] else ""

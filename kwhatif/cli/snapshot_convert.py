@@ -1,0 +1,94 @@
+"""``kwhatif snapshot convert``: other people's dumps, and our own snapshots, into one file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.options import Namespace
+
+if TYPE_CHECKING:
+    from kwhatif.cli.output import Notes
+    from kwhatif.snapshot.model import Snapshot
+
+__all__ = ["app", "convert"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+class Formats(StrEnum):
+    """What can be written."""
+
+    kwhatif = "kwhatif"
+    list = "list"
+
+
+@app.command()
+def convert(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE",
+            help="Snapshots, what kubectl prints, others' dumps: files, directories, or '-' for stdin.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Where to write: .json, .json.gz or .json.zst, by name; '-' is standard output.",
+            show_default=False,
+        ),
+    ],
+    to: Annotated[
+        Formats,
+        typer.Option("--format", help="What to write: a snapshot, or a List as 'kubectl get -o json' prints it."),
+    ] = Formats.kwhatif,
+    namespace: Namespace = "default",
+) -> None:
+    """Bring whatever describes a cluster into one file: other tools' dumps, lists of kubectl, snapshots.
+
+    What scheduling does not read is left out. Exit codes: 0 good, 2 usage or input error.
+    """
+    from kwhatif.cli.inputs import check_stdin
+    from kwhatif.cli.output import Notes
+    from kwhatif.snapshot.load import load_snapshot
+
+    check_stdin(*files)
+    snapshot = load_snapshot(files, namespace)
+    notes = Notes()
+    if to is Formats.list:
+        from kwhatif.snapshot.as_list import lost_in_list, write_list
+
+        write_list(snapshot, output)
+        if lost := lost_in_list(snapshot):
+            notes.note(f"a List has no place for {', '.join(lost)}")
+    else:
+        from kwhatif.snapshot.model import write_snapshot
+
+        write_snapshot(snapshot, output)
+    _summary(snapshot, notes)
+    notes.say()
+
+
+def _summary(snapshot: Snapshot, notes: Notes) -> None:
+    """What was found, and what not."""
+    from kwhatif.api.core import Node
+    from kwhatif.api.kinds import KINDS
+    from kwhatif.cli.inputs import counts
+
+    found = Counter({kind: len(snapshot.objects.of(KINDS[kind])) for kind in snapshot.objects.covered()})
+    found |= Counter({kind: len(objects) for kind, objects in snapshot.whole.items()})
+    notes.note(f"{snapshot.source}: {counts(+found) or 'no objects'}")
+    if snapshot.ignored:
+        notes.note(f"left out: {counts(Counter(snapshot.ignored))}")
+    for kind, why in sorted(snapshot.unreadable.items()):
+        notes.warn(f"{kind} is not there in full: {why}")
+    if not snapshot.objects.of(Node):
+        notes.warn("there are no nodes")

@@ -1,0 +1,35 @@
+"""``kwhatif snapshot diff``: what changed between two snapshots that scheduling can see?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kwhatif.cli.options import Tables
+from kwhatif.cli.output import finish, rendered
+
+__all__ = ["app", "diff"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def diff(
+    before: Annotated[str, typer.Argument(metavar="A", help="The snapshot before.", show_default=False)],
+    after: Annotated[str, typer.Argument(metavar="B", help="The snapshot after.", show_default=False)],
+    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 although something changed.")] = False,
+    output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
+) -> None:
+    """Show what changed between two snapshots, as far as scheduling can see it.
+
+    Exit codes: 0 nothing changed, 1 something did, 2 usage or input error.
+    """
+    from kwhatif.cli.inputs import check_stdin
+    from kwhatif.report.snapshot_diff_text import diff_blocks
+    from kwhatif.snapshot.load import load_snapshot
+    from kwhatif.whatif.snapshot_diff import diff as ask
+
+    check_stdin(before, after)
+    result = ask(load_snapshot([before]), load_snapshot([after]))
+    finish(rendered(result, output, lambda: diff_blocks(result)), 0 if exit_zero else result.exit_code)

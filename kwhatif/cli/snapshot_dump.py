@@ -1,0 +1,255 @@
+"""``kwhatif snapshot dump``: read a live cluster, once, into a file."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.grouped import grouped
+from kwhatif.cli.output import Notes
+from kwhatif.cli.progress import Progress
+from kwhatif.errors import ClusterError, UsageError
+from kwhatif.report.escape import clean
+
+if TYPE_CHECKING:
+    from kwhatif.snapshot.dump import Dumped
+    from kwhatif.snapshot.live import Connection
+    from kwhatif.snapshot.model import Snapshot
+
+__all__ = ["ConnectionOptions", "app", "dump"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_NAMED = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+
+
+@dataclass(frozen=True)
+class ConnectionOptions:
+    """Which cluster, and who asks; named as kubectl names them."""
+
+    kubeconfig: Annotated[
+        str | None,
+        typer.Option(
+            "--kubeconfig",
+            metavar="FILE",
+            help="Default: $KUBECONFIG, ~/.kube/config, or the service account of the pod this runs in.",
+            show_default=False,
+        ),
+    ] = None
+    context: Annotated[
+        str | None, typer.Option("--context", metavar="NAME", help="The context of the kubeconfig.", show_default=False)
+    ] = None
+    as_user: Annotated[
+        str | None, typer.Option("--as", metavar="USER", help="Ask in the name of this user.", show_default=False)
+    ] = None
+    as_group: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as-group", metavar="GROUP", help="... and of this group, with --as (repeatable).", show_default=False
+        ),
+    ] = None
+    insecure_skip_tls_verify: Annotated[
+        bool, typer.Option("--insecure-skip-tls-verify", help="Believe any server that it is the right one.")
+    ] = False
+    request_timeout: Annotated[
+        float, typer.Option("--request-timeout", metavar="SECONDS", min=0.1, help="How long to wait for an answer.")
+    ] = 60.0
+
+    def connection(self) -> Connection:
+        from kwhatif.snapshot.live import Connection
+
+        if self.as_group and self.as_user is None:
+            raise UsageError("--as-group needs --as: nobody can be a group alone")
+        return Connection(
+            kubeconfig=self.kubeconfig,
+            context=self.context,
+            user=self.as_user,
+            groups=tuple(self.as_group or ()),
+            insecure=self.insecure_skip_tls_verify,
+            timeout=self.request_timeout,
+        )
+
+
+@app.command()
+@grouped
+def dump(
+    output: Annotated[
+        str,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Where to write: .json, .json.gz or .json.zst, by name; '-' is standard output.",
+            show_default=False,
+        ),
+    ],
+    *,
+    cluster: ConnectionOptions,
+    scheduler_config: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler-config",
+            metavar="NAMESPACE/NAME",
+            help="The ConfigMap that holds the scheduler's configuration; no other is read.",
+            show_default=False,
+        ),
+    ] = None,
+    keep_templates: Annotated[
+        bool,
+        typer.Option("--keep-templates", help="Keep pod templates whole, with env, commands, probes and annotations."),
+    ] = False,
+    chunk_size: Annotated[
+        int, typer.Option("--chunk-size", metavar="N", min=1, help="How many objects to ask for at a time.")
+    ] = 500,
+    retries: Annotated[
+        int,
+        typer.Option(
+            "--retries", metavar="N", min=0, help="How often to read lists again that do not fit together at the end."
+        ),
+    ] = 1,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Write nothing if a kind may not be read or lists do not fit together.")
+    ] = False,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Replace all names by pseudonyms, as 'snapshot redact' does.")
+    ] = False,
+    translation: Annotated[
+        str | None,
+        typer.Option(
+            "--translation",
+            metavar="FILE",
+            help="With --redact: which pseudonym stands for what. Not to be shared.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Read a live cluster into a snapshot: what scheduling reads, and no secrets.
+
+    Exit codes: 0 good (kinds that may not be read are named in the file and here), 2 nothing could be written.
+    """
+    if scheduler_config is not None and not _NAMED.fullmatch(scheduler_config):
+        raise UsageError(f"--scheduler-config: expected NAMESPACE/NAME, found {scheduler_config!r}")
+    if redact != (translation is not None):
+        raise UsageError("--redact and --translation go together: the names that are replaced are kept in that file")
+    connection = cluster.connection()
+    _check_writable(output)
+    if translation is not None:
+        _check_writable(translation)
+        if os.path.realpath(translation) == os.path.realpath(output):
+            raise UsageError("--translation and -o name the same file: one is private, the other is to be shared")
+
+    from kwhatif.snapshot.dump import Wanted
+    from kwhatif.snapshot.dump import dump as read
+    from kwhatif.snapshot.live import LiveCluster
+    from kwhatif.snapshot.model import write_snapshot
+
+    wanted = Wanted(chunk_size, retries, keep_templates, scheduler_config)
+    watching = _Watching()
+    try:
+        with LiveCluster(connection) as live:
+            dumped = read(live, wanted, progress=watching.progress, tell=watching.tell)
+    finally:
+        watching.clear()
+    if strict:
+        _insist(dumped)
+    notes = Notes()
+    snapshot = dumped.snapshot
+    if translation is not None:
+        from kwhatif.cli.redaction import redacted_snapshot
+
+        snapshot = redacted_snapshot(snapshot, translation, notes)
+    write_snapshot(snapshot, output)
+    _judge_scheduler(dumped.snapshot, notes)
+    _summarize(dumped, output, notes)
+    notes.say()
+
+
+def _check_writable(output: str) -> None:
+    """Raises UsageError for a place that cannot be written, before a large cluster is read for nothing."""
+    directory = os.path.dirname(os.path.realpath(output))
+    if output == "-":
+        return
+    if os.path.isdir(output):
+        raise UsageError(f"{output}: cannot be written: it is a directory")
+    if not os.path.isdir(directory) or not os.access(directory, os.W_OK):
+        why = "no permission" if os.path.isdir(directory) else "there is no such directory"
+        raise UsageError(f"{output}: cannot be written: {why}")
+
+
+class _Watching:
+    """What is told while a cluster is read, by several threads: a line that changes, and lines that stay."""
+
+    def __init__(self) -> None:
+        self._line, self._lock = Progress(), threading.Lock()
+        self._counts: dict[str, str] = {}
+
+    def progress(self, kind: str, count: int, total: int | None) -> None:
+        with self._lock:
+            self._counts.pop(kind, None)
+            self._counts[kind] = f"{kind} {count:,}" + ("" if total is None or total == count else f"/{total:,}")
+            self._line.show("reading " + ", ".join(list(self._counts.values())[-4:]))
+
+    def tell(self, text: str) -> None:
+        with self._lock:
+            self._line.clear()
+            print(clean(f"note: {text}"), file=sys.stderr)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._line.clear()
+
+
+def _insist(dumped: Dumped) -> None:
+    """Raises ClusterError if something is missing that is there."""
+    for kind in dumped.refused:
+        raise ClusterError(f"--strict: {kind} cannot be read: {dumped.snapshot.unreadable[kind]}")
+    for text in dumped.snapshot.inconsistencies:
+        raise ClusterError(f"--strict: the lists do not fit together: {text}")
+
+
+def _judge_scheduler(snapshot: Snapshot, notes: Notes) -> None:
+    """Note if the cluster's own configuration is one that every later answer would have to refuse."""
+    scheduler = snapshot.scheduler
+    if scheduler is None or scheduler.configuration is None:
+        return
+    from kwhatif.cli.rules import rules
+    from kwhatif.policy.load import examine
+
+    features = rules(None, None, notes, otherwise=snapshot.kubernetes_version, recorded=scheduler.feature_gates)
+    outcome = examine(scheduler.configuration, source=scheduler.source or "", features=features)
+    if outcome.configuration is None:
+        notes.warn(f"{scheduler.source}: kube-scheduler would refuse this configuration: {outcome.error}")
+
+
+def _summarize(dumped: Dumped, output: str, notes: Notes) -> None:
+    """Note what was read, and what was not."""
+    from kwhatif.api.kinds import KINDS
+
+    snapshot = dumped.snapshot
+    counts = {kind: len(snapshot.objects.of(KINDS[kind])) for kind in snapshot.objects.covered()}
+    counts |= {kind: len(objects) for kind, objects in snapshot.whole.items()}
+    held = ", ".join(f"{number:,} {kind}" for kind, number in sorted(counts.items()) if number)
+    for text in dumped.notes:
+        notes.note(text)
+    for kind in dumped.refused:
+        notes.warn(f"{kind} cannot be read: {snapshot.unreadable[kind]}")
+    missing = sorted(snapshot.unreadable.keys() - set(dumped.refused))
+    if missing:
+        notes.note(f"the cluster does not serve {', '.join(missing)}")
+    for text in snapshot.inconsistencies:
+        notes.warn(f"the lists do not fit together: {text}")
+    if snapshot.dropped:
+        notes.note(f"left out of pod templates: {', '.join(snapshot.dropped)}; --keep-templates keeps them")
+    where = "standard output" if output == "-" else f"{output} ({_size_of(output)})"
+    notes.note(f"{snapshot.source} to {where}: {held}")
+
+
+def _size_of(path: str) -> str:
+    size = os.path.getsize(path)
+    return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.1f} kB"

@@ -1,0 +1,51 @@
+"""``kwhatif snapshot info``: what is in a snapshot, and what is missing?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kwhatif.cli.options import Tables
+from kwhatif.cli.output import finish, rendered
+
+__all__ = ["app", "info"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def info(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE", help="A snapshot, or files and directories as kubectl prints them.", show_default=False
+        ),
+    ],
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by",
+            metavar="LABEL",
+            help="The label that says which pool a node is of. Default: those of well-known providers, or the role.",
+            show_default=False,
+        ),
+    ] = "",
+    nodes: Annotated[bool, typer.Option("--nodes", help="List each node, too.")] = False,
+    output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
+) -> None:
+    """Show what is in a snapshot: nodes by pool and zone, what is free, who waits, how old it is, what is missing.
+
+    Exit codes: 0 good, 2 usage or input error.
+    """
+    from datetime import UTC, datetime
+
+    from kwhatif.cli.inputs import check_stdin
+    from kwhatif.report.snapshot_info_text import info_blocks
+    from kwhatif.snapshot.load import load_snapshot
+    from kwhatif.versions import features_of
+    from kwhatif.whatif.snapshot_info import info as ask
+
+    check_stdin(*files)
+    result = ask(load_snapshot(files), features_of(), datetime.now(UTC), by=by, nodes=nodes)
+    finish(rendered(result, output, lambda: info_blocks(result)), result.exit_code)

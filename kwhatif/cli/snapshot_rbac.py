@@ -1,0 +1,54 @@
+"""``kwhatif snapshot rbac``: what has to be allowed so that a cluster can be dumped."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+import typer
+
+from kwhatif.cli.output import finish
+from kwhatif.errors import UsageError
+
+__all__ = ["app", "rbac"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_PART = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"
+
+
+@app.command()
+def rbac(
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="What to call the role.")] = "kwhatif-snapshot",
+    service_account: Annotated[
+        str | None,
+        typer.Option(
+            "--service-account",
+            metavar="NAMESPACE/NAME",
+            help="Also print what gives the role to this service account.",
+            show_default=False,
+        ),
+    ] = None,
+    scheduler_config: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler-config",
+            metavar="NAMESPACE/NAME",
+            help="Also allow to read this one ConfigMap, for dump --scheduler-config.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Print the ClusterRole that 'kwhatif snapshot dump' needs, for 'kubectl apply -f -'.
+
+    Exit codes: 0 good, 2 usage error.
+    """
+    from kwhatif.report.structured import as_documents
+    from kwhatif.snapshot.rights import rights
+
+    for option, text in (("--service-account", service_account), ("--scheduler-config", scheduler_config)):
+        if text is not None and not re.fullmatch(f"{_PART}/{_PART}", text):
+            raise UsageError(f"{option}: expected NAMESPACE/NAME, found {text!r}")
+    if not re.fullmatch(_PART, name):
+        raise UsageError(f"--name: expected a name such as kwhatif-snapshot, found {name!r}")
+    finish(as_documents(rights(name, service_account=service_account, config_map=scheduler_config)), 0)

@@ -1,0 +1,96 @@
+"""``kwhatif snapshot redact``: a snapshot, or manifests, without the names."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kwhatif.cli.redaction import TranslationFile
+from kwhatif.errors import UsageError
+
+__all__ = ["app", "redact"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_MANIFESTS = (".yaml", ".yml")
+
+
+@app.command()
+def redact(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE",
+            help="Snapshots or what kubectl prints; manifests and configurations; '-' for stdin.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Where to write: .yaml for manifests; .json, .json.gz, .json.zst or '-' for a snapshot.",
+            show_default=False,
+        ),
+    ],
+    translation: TranslationFile,
+    namespace: Annotated[
+        str | None,
+        typer.Option("-n", "--namespace", metavar="NAME", help="The namespace of what names none.", show_default=False),
+    ] = None,
+) -> None:
+    """Replace the names of namespaces, pods, nodes, labels, images and all else by pseudonyms.
+
+    Placing a pod, redacted with the same translation, on the redacted snapshot gives the redacted answer; 'snapshot
+    reveal' reads it back. Exit codes: 0 good, 2 usage or input error.
+    """
+    from kwhatif.cli.inputs import check_stdin
+    from kwhatif.cli.output import Notes
+
+    check_stdin(*files)
+    if os.path.realpath(translation) == os.path.realpath(output):
+        raise UsageError("--translation and -o name the same file: one is private, the other is to be shared")
+    notes = Notes()
+    if output.endswith(_MANIFESTS):
+        _manifests(files, output, translation, namespace, notes)
+    else:
+        _snapshot(files, output, translation, namespace, notes)
+    notes.say()
+
+
+def _snapshot(files: list[str], output: str, translation: str, namespace: str | None, notes: Any) -> None:
+    from kwhatif.api.core import Node
+    from kwhatif.cli.redaction import redacted_snapshot
+    from kwhatif.snapshot.load import load_snapshot
+    from kwhatif.snapshot.model import write_snapshot
+
+    snapshot = load_snapshot(files, namespace or "default")
+    if not snapshot.objects.of(Node):
+        notes.warn(f"{snapshot.source}: holds no nodes; to redact manifests, write to a file that ends in .yaml")
+    write_snapshot(redacted_snapshot(snapshot, translation, notes), output)
+
+
+def _manifests(files: list[str], output: str, translation: str, namespace: str | None, notes: Any) -> None:
+    from kwhatif.cli.inputs import counts
+    from kwhatif.cli.redaction import with_translation
+    from kwhatif.report.structured import as_documents
+    from kwhatif.snapshot.drafts import draft_of
+    from kwhatif.snapshot.redaction import has_rule, redact_documents
+    from kwhatif.snapshot.redaction.manifests import read_manifests
+
+    documents = read_manifests(files, namespace)
+    left_out = Counter(str(one.get("kind")) for one in documents if not has_rule(one))
+    if left_out:
+        notes.note(f"left out, since nothing here reads them: {counts(left_out)}")
+    redacted = with_translation(translation, notes, lambda there: redact_documents(documents, there, warn=notes.warn))
+    try:
+        with draft_of(Path(os.path.realpath(output)), private=True) as file:
+            file.write(as_documents(redacted).encode())
+    except OSError as error:
+        raise UsageError(f"{output}: cannot be written: {error.strerror or error}") from None

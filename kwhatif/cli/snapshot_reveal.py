@@ -1,0 +1,43 @@
+"""``kwhatif snapshot reveal``: an answer on a redacted snapshot, with the names put back."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["app", "reveal"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def reveal(
+    translation: Annotated[
+        str,
+        typer.Option(
+            "--translation",
+            metavar="FILE",
+            help="Which pseudonym stands for what, as 'snapshot redact' left it.",
+            show_default=False,
+        ),
+    ],
+    answer: Annotated[
+        str, typer.Argument(metavar="[ANSWER]", help="Any text: a table, JSON, YAML, Markdown, a mail; '-' for stdin.")
+    ] = "-",
+) -> None:
+    """Put the names back into an answer about a redacted snapshot.
+
+    Exit codes: 0 good, 2 usage or input error.
+    """
+    from kwhatif.cli.inputs import check_stdin
+    from kwhatif.cli.output import finish
+    from kwhatif.report.escape import clean
+    from kwhatif.snapshot.files import read_paths
+    from kwhatif.snapshot.redaction import read_translation
+    from kwhatif.snapshot.redaction import reveal as put_back
+
+    check_stdin(answer, translation)
+    names = read_translation(translation)
+    texts = [text.data.decode() for text in read_paths([answer])]
+    finish("".join(put_back(text, names, shown=clean) for text in texts), 0)

@@ -1,0 +1,39 @@
+"""``kwhatif snapshot validate``: can a snapshot be read, and does all in it go together?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kwhatif.cli.options import Tables
+from kwhatif.cli.output import finish, rendered
+
+__all__ = ["app", "validate"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def validate(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE", help="A snapshot, or files and directories as kubectl prints them.", show_default=False
+        ),
+    ],
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 for warnings, too.")] = False,
+    output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
+) -> None:
+    """Say everything that is wrong with a snapshot: what cannot be read, and what does not go together.
+
+    Exit codes: 0 no errors, 1 errors (or warnings, with --strict), 2 usage error, or the files cannot be opened.
+    """
+    from kwhatif.cli.inputs import check_stdin
+    from kwhatif.report.snapshot_check_text import check_blocks
+    from kwhatif.versions import features_of
+    from kwhatif.whatif.snapshot_check import validate as ask
+
+    check_stdin(*files)
+    result = ask(files, features_of(), strict=strict)
+    finish(rendered(result, output, lambda: check_blocks(result)), result.exit_code)

@@ -1,0 +1,1 @@
+"""Kubernetes minors and feature gates: the facts behind ``versions.py``."""

@@ -1,0 +1,40 @@
+"""Kubernetes minors: which are supported, and which one a version is of."""
+
+from __future__ import annotations
+
+import re
+
+from kwhatif.errors import UsageError
+
+__all__ = ["DEFAULT_MINOR", "LEGACY_MINOR", "SUPPORTED_MINORS", "minor_of", "nearest", "number_of"]
+
+SUPPORTED_MINORS = ("1.29", "1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
+DEFAULT_MINOR = "1.36"
+LEGACY_MINOR = "1.22"
+"""The last minor but one that read a legacy Policy; it has rows, too, but is not one of those supported."""
+
+
+def number_of(minor: str) -> tuple[int, int]:
+    """``"1.36"`` as numbers that can be compared."""
+    major, _, rest = minor.partition(".")
+    return int(major), int(rest)
+
+
+# What distributions append says nothing about the minor: 1.34.2+k3s1, v1.33.1-eks-abc.
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\+?(?:\.\d+)*(?:[-+].*)?")
+
+
+def minor_of(version: str) -> str:
+    """``"1.34"`` of ``v1.34.2``, ``1.34.2+k3s1`` and the like. Raises UsageError for what is no version."""
+    match = _VERSION.fullmatch(version.strip())
+    if match is None:
+        raise UsageError(f"Kubernetes version {version!r}: expected one such as 1.34, v1.34.2 or 1.34.2+k3s1")
+    return f"{int(match[1])}.{int(match[2])}"
+
+
+def nearest(minor: str) -> str:
+    """The supported minor that is nearest to a minor: itself, the oldest or the newest."""
+    if minor in SUPPORTED_MINORS:
+        return minor
+    older = number_of(minor) < number_of(SUPPORTED_MINORS[0])
+    return SUPPORTED_MINORS[0 if older else -1]

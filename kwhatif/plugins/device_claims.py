@@ -1,0 +1,388 @@
+"""A pod's claims: which they are, whether they can be used, and what they get on each node.
+
+Upstream: plugins/dynamicresources (dynamicresources.go, claims.go, extendeddynamicresources.go) and
+dynamic-resource-allocation/resourceclaim/resourceclaim.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from uuid import NAMESPACE_OID, uuid5
+
+import numpy as np
+from msgspec.structs import replace
+
+from kwhatif.api.core import ExtendedResourceClaimStatus, ExtendedResourceRequest, PodResourceClaim
+from kwhatif.api.devices import (
+    EXTENDED_CLAIM,
+    IMPLICIT_RESOURCE,
+    Allocation,
+    ClaimStatus,
+    ResourceClaim,
+)
+from kwhatif.api.meta import ObjectMeta, OwnerReference
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.devices import Devices, claim_name, consumer_of
+from kwhatif.cluster.requests import is_extended
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import BoolArray, Int64Array
+from kwhatif.devices.allocation import allocations
+from kwhatif.devices.answers import Answers, plan_of
+from kwhatif.devices.extended import requests_of
+from kwhatif.devices.inventory import Inventory
+from kwhatif.devices.pools import nodes_of
+from kwhatif.framework.events import Happening
+from kwhatif.framework.status import Status
+
+__all__ = [
+    "ALTERNATIVES_AT_MOST",
+    "RESERVED_FOR_AT_MOST",
+    "ClaimsOfPod",
+    "Group",
+    "is_own_device_claim",
+    "refusal_of",
+    "usable_claims",
+]
+
+ALTERNATIVES_AT_MOST = 8
+RESERVED_FOR_AT_MOST = 256
+IN_MEMORY = "<extended-resources>"
+"""What upstream calls the claim for extended resources until it is written."""
+
+
+# --- can they be used
+
+
+def usable_claims(pod: PodInfo, devices: Devices) -> list[ResourceClaim] | str:
+    """The claims that the pod names, or why one of them cannot be used (upstream: foreachPodResourceClaim)."""
+    found = []
+    for each in pod.pod.spec.resource_claims or ():
+        problem = _unmade(pod, each)
+        if problem:
+            return problem
+        name = claim_name(pod.pod, each)
+        if name is None:
+            continue
+        claim = devices.claims.get((pod.shape.namespace, name))
+        if claim is None:
+            return f'could not find ResourceClaim "{pod.shape.namespace}/{name}"'
+        if claim.metadata.deletion_timestamp is not None:
+            return f'resourceclaim "{name}" is being deleted'
+        owners = claim.metadata.owner_references or ()
+        if each.resource_claim_name is None and not any(o.controller and o.uid == pod.uid for o in owners):
+            word = "Pod" if devices.features.claim_messages_capitalize_pod else "pod"
+            return f"ResourceClaim {claim.key} was not created for {word} {pod.key} ({word} is not owner)"
+        found.append(claim)
+    return found
+
+
+def _unmade(pod: PodInfo, claim: PodResourceClaim) -> str:
+    """Why there is no claim yet behind one of the pod's."""
+    if claim.resource_claim_name is not None:
+        return ""
+    if claim.resource_claim_template_name is None:
+        return f'pod "{pod.key}", spec.resourceClaim "{claim.name}": none of the supported fields are set'
+    if any(status.name == claim.name for status in pod.pod.status.resource_claim_statuses or ()):
+        return ""
+    return f'pod "{pod.key}": ResourceClaim not created yet'
+
+
+def refusal_of(claim: ResourceClaim, devices: Devices) -> Status | None:
+    """Why a claim that has to be allocated cannot be, on any node."""
+    if (claim.metadata.uid or claim.key) in devices.in_flight:
+        return Status.unresolvable(f"resource claim {claim.key} is in the process of being allocated")
+    for request in claim.spec.devices.requests or ():
+        if request.exactly is not None:
+            names = [(request.name, request.exactly.device_class_name)]
+        elif request.first_available:
+            if not devices.features.dra_prioritized_list:
+                problem = "has subrequests, but the DRAPrioritizedList feature is disabled"
+                return Status.unresolvable(f"resource claim {claim.key}, request {request.name}: {problem}")
+            names = [(f"{request.name}/{each.name}", each.device_class_name) for each in request.first_available]
+        else:
+            return Status.unresolvable(f"resource claim {claim.key}, request {request.name}: unknown request type")
+        for name, class_name in names:
+            if not class_name:
+                return Status.error(f"request {name}: unsupported request type")
+            if class_name not in devices.classes:
+                return Status.unresolvable(f"request {name}: device class {class_name} does not exist")
+    return None
+
+
+def is_own_device_claim(waiting: PodInfo, happening: Happening) -> bool:
+    """Whether the claim that changed is one of the waiting pod's (upstream: isSchedulableAfterClaimChange)."""
+    namespace, name = happening.claim or ("", "")
+    claims = waiting.pod.spec.resource_claims or ()
+    return namespace == waiting.shape.namespace and any(claim_name(waiting.pod, each) == name for each in claims)
+
+
+# --- what they get
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Nodes (``where`` bool[N]) that the same claims are to be allocated for, and what comes of it.
+
+    ``mappings`` say which container gets what of the claim behind extended resources, the last of ``claims``.
+    """
+
+    where: BoolArray
+    claims: list[ResourceClaim]
+    answers: Answers
+    mappings: tuple[ExtendedResourceRequest, ...] = ()
+
+
+class ClaimsOfPod:
+    """The claims of one pod in one scheduling cycle.
+
+    claims      those it names, then the ``special`` one behind its extended resources
+    allocated   by uid, what Reserve took for them
+    """
+
+    def __init__(self, pod: PodInfo, cluster: Cluster, named: list[ResourceClaim]) -> None:
+        self.pod, self.cluster = pod, cluster
+        self.named = named
+        self.special = self._special()
+        self.claims = [*named, *([self.special] if self.special else [])]
+        self.allocated: dict[str, Allocation] = {}
+        self.created: ResourceClaim | None = None
+        self.done = False
+
+    @property
+    def inventory(self) -> Inventory:
+        return Inventory.of(self.cluster)
+
+    @cached_property
+    def to_allocate(self) -> list[ResourceClaim]:
+        """Claims without an allocation, the special one not among them."""
+        return [claim for claim in self.named if claim.status.allocation is None]
+
+    # --- extended resources
+
+    @cached_property
+    def _extended(self) -> dict[str, int]:
+        """What the pod asks for of resources that device plugins or classes serve."""
+        return {
+            name: amount
+            for name, amount in self.pod.shape.requests.items()
+            if amount and (is_extended(name) or (name.startswith(IMPLICIT_RESOURCE) and self._reuse))
+        }
+
+    @property
+    def _reuse(self) -> bool:
+        return self.cluster.devices.features.extended_resources_reuse_devices
+
+    def _special(self) -> ResourceClaim | None:
+        """The claim for extended resources: left over from an earlier try, or a new one without requests."""
+        devices = self.cluster.devices
+        if not devices.serving or not any(name in devices.serving for name in self._extended):
+            return None
+        found = devices.extended_claim(self.pod.pod)
+        if found is not None:
+            return found
+        owner = OwnerReference(
+            api_version="v1", kind="Pod", name=self.pod.pod.metadata.name, uid=self.pod.uid, controller=True
+        )
+        meta = ObjectMeta(
+            name=IN_MEMORY,
+            namespace=self.pod.shape.namespace,
+            uid=f"{self.pod.uid}/extended-resources",
+            annotations={EXTENDED_CLAIM: "true"},
+            owner_references=[owner],
+        )
+        return ResourceClaim(api_version="resource.k8s.io/v1", kind="ResourceClaim", metadata=meta)
+
+    @property
+    def stale(self) -> bool:
+        """Whether the special claim is left over, which keeps the pod from all nodes until it is deleted."""
+        return self.special is not None and self.special.spec.devices.requests is not None
+
+    @cached_property
+    def _by_devices(self) -> dict[str, BoolArray]:
+        """Extended resource -> bool[N]: nodes where devices have to serve it, since no device plugin does."""
+        served = self.cluster.devices.serving
+        found = {}
+        for name in self._extended:
+            if name in served:
+                has = self._has(name) if not self._reuse else self._column(name) > 0
+                found[name] = ~has
+        return found
+
+    def _column(self, name: str) -> Int64Array:
+        column: Int64Array = self.cluster.columns.allocatable[:, self.cluster.shapes.resources.column(name)]
+        return column
+
+    def _has(self, name: str) -> BoolArray:
+        """bool[N]: nodes that know a resource, though they may have none of it."""
+
+        def look() -> BoolArray:
+            nodes = self.cluster.columns.nodes
+            return np.fromiter((name in node.status.for_pods for node in nodes), np.bool_, len(nodes))
+
+        return self.cluster.remember(("nodes that know", name), look)
+
+    @cached_property
+    def homeless(self) -> BoolArray:
+        """bool[N]: nodes that lack an extended resource which no class serves."""
+        found = np.zeros(len(self.cluster), np.bool_)
+        if self.special is not None:
+            for name in self._extended:
+                if name not in self.cluster.devices.serving:
+                    found |= ~self._has(name)
+        return found
+
+    @cached_property
+    def untouched(self) -> BoolArray:
+        """bool[N]: nodes where device plugins serve all there is, and nothing is left to do."""
+        found = np.full(len(self.cluster), self.special is not None and not self.named, np.bool_)
+        for where in self._by_devices.values():
+            found &= ~where
+        return found
+
+    # --- allocated claims
+
+    @cached_property
+    def held(self) -> list[tuple[ResourceClaim, BoolArray]]:
+        """Allocated claims, and bool[N]: nodes where they are not available."""
+        return [(claim, self._away(claim)) for claim in self.claims if claim.status.allocation is not None]
+
+    def _away(self, claim: ResourceClaim) -> BoolArray:
+        allocation, size = claim.status.allocation, len(self.cluster)
+        assert allocation is not None
+        away: BoolArray = np.zeros(size, np.bool_)
+        if allocation.node_selector is not None:
+            away = ~nodes_of(self.cluster.columns, allocation.node_selector)
+        features = self.cluster.devices.features
+        if features.dra_device_binding_conditions and features.dra_resource_claim_device_status and _failed(claim):
+            away = np.ones(size, np.bool_)
+        return away
+
+    @cached_property
+    def away(self) -> BoolArray:
+        """bool[N]: nodes where some allocated claim is not available."""
+        found = np.zeros(len(self.cluster), np.bool_)
+        for _, away in self.held:
+            found |= away
+        return found
+
+    # --- claims to be allocated
+
+    @cached_property
+    def _layout(self) -> list[tuple[BoolArray, list[ResourceClaim], tuple[ExtendedResourceRequest, ...]]]:
+        everywhere = np.ones(len(self.cluster), np.bool_)
+        if self.special is None:
+            return [(everywhere, self.to_allocate, ())] if self.to_allocate else []
+        found = []
+        names = sorted(self._by_devices)
+        code = np.zeros(len(self.cluster), np.int64)
+        for bit, name in enumerate(names):
+            code |= self._by_devices[name].astype(np.int64) << bit
+        for value in np.unique(code).tolist():
+            resources = [name for bit, name in enumerate(names) if value >> bit & 1]
+            spec, mappings = requests_of(
+                self.pod.shape.spec, resources, self.cluster.devices.serving, reuse=self._reuse
+            )
+            claims = [*self.to_allocate, replace(self.special, spec=spec)]
+            found.append((code == value, claims, mappings))
+        return found
+
+    def groups(self) -> Iterator[Group]:
+        """What there is to allocate, as things stand."""
+        for where, claims, mappings in self._layout:
+            plan = plan_of(self.cluster, [claim.spec for claim in claims])
+            yield Group(where, claims, Answers.of(self.cluster, plan), mappings)
+
+    def group_of(self, row: int) -> Group | None:
+        """What there is to allocate on one node; None for nothing."""
+        if self.untouched[row]:
+            return None
+        return next((group for group in self.groups() if group.where[row]), None)
+
+    def allocate(self, row: int) -> list[tuple[ResourceClaim, Allocation]]:
+        """The allocation of each claim that needs one."""
+        group = self.group_of(row)
+        if group is None:
+            return []
+        devices = self.cluster.devices
+        outcome = group.answers.outcomes[row]
+        return list(
+            zip(
+                group.claims,
+                allocations(self.inventory, row, outcome, group.claims, devices.features),
+                strict=True,
+            )
+        )
+
+    def create_special(self, row: int, allocation: Allocation) -> str:
+        """Write the claim behind extended resources; the text of what is in the way, if something is."""
+        group = self.group_of(row)
+        assert group is not None
+        devices = self.cluster.devices
+        if not group.mappings and self._reuse:
+            return f"nil or empty request mappings, no update of pod {self.pod.key} ExtendedResourceClaimStatus"
+        made = group.claims[-1]
+        suffix = uuid5(NAMESPACE_OID, self.pod.uid).hex[:5]
+        name = f"{self.pod.pod.metadata.name}-extended-resources-{suffix}"
+        meta = replace(made.metadata, name=name, uid=f"{made.namespace}/{name}")
+        status = ClaimStatus(allocation=allocation, reserved_for=[consumer_of(self.pod.pod)])
+        devices.land(made.metadata.uid or "")
+        self.created = replace(made, metadata=meta, status=status)
+        devices.put(self.created)
+        told = ExtendedResourceClaimStatus(request_mappings=list(group.mappings), resource_claim_name=name)
+        status_of_pod = replace(self.pod.pod.status, extended_resource_claim_status=told)
+        self.pod.pod = replace(self.pod.pod, status=status_of_pod)
+        return ""
+
+    # --- which alternatives
+
+    def alternatives(self) -> Int64Array:
+        """int64[N]: the earlier the alternatives that are taken, the more (upstream: computeScore)."""
+        scores = np.zeros(len(self.cluster), np.int64)
+        base = sum(_rank(claim, _chosen(claim)) for claim, _ in self.held)
+        for group in self.groups():
+            chooses = any(len(r) > 1 or r[0].parent for claim in group.answers.plan.claims for r in claim.requests)
+            known: dict[int, int] = {}
+            for row in np.flatnonzero(group.where & group.answers.fits).tolist() if chooses or base else ():
+                outcome = group.answers.outcomes[row]
+                value = known.get(id(outcome))
+                if value is None:
+                    picks = zip(group.claims, outcome.picks or (), strict=True)
+                    value = sum(_rank(claim, {pick.want.full_name for pick in some}) for claim, some in picks)
+                    known[id(outcome)] = value
+                scores[row] = base + value
+        return scores
+
+
+def _chosen(claim: ResourceClaim) -> set[str]:
+    allocation = claim.status.allocation
+    return {result.request for result in (allocation.devices.results if allocation else None) or ()}
+
+
+def _rank(claim: ResourceClaim, chosen: set[str]) -> int:
+    return sum(
+        ALTERNATIVES_AT_MOST - place
+        for request in claim.spec.devices.requests or ()
+        for place, each in enumerate(request.first_available or ())
+        if f"{request.name}/{each.name}" in chosen
+    )
+
+
+def _failed(claim: ResourceClaim) -> bool:
+    """Whether binding one of the devices has failed (upstream: isClaimReadyForBinding)."""
+    allocation = claim.status.allocation
+    for result in (allocation.devices.results if allocation else None) or ():
+        if not result.binding_conditions:
+            continue
+        status = next(
+            (each for each in claim.status.devices or () if (each.driver, each.pool, each.device) == result.id), None
+        )
+        if status is None:
+            return False
+        true = {each.type for each in status.conditions or () if each.status == "True"}
+        if true & set(result.binding_failure_conditions or ()):
+            return True
+        if not true >= set(result.binding_conditions):
+            return False
+    return False

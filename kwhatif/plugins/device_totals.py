@@ -1,0 +1,83 @@
+"""Extended resources that device classes serve, as the resource plugins see them.
+
+Upstream: plugins/noderesources (fit.go shouldDelegateResourceToDRA, resource_allocation.go
+calculateDRAResourceTotals).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import BoolArray, Int64Array
+from kwhatif.cluster.view import NodeView
+from kwhatif.devices.ledger import Ledger
+from kwhatif.devices.selection import NO, YES, selection_of
+from kwhatif.framework.allocation import Allocation, ScoredResources
+from kwhatif.framework.interface import Handle
+
+__all__ = ["left_to_devices", "scores_devices", "with_devices"]
+
+
+def left_to_devices(name: str, nodes: NodeView) -> BoolArray:
+    """bool[n]: nodes where no device plugin serves a resource, so that DynamicResources has to see to it."""
+    cluster = nodes.cluster
+    if cluster.devices.features.extended_resources_reuse_devices:
+        column: Int64Array = nodes.allocatable[:, cluster.shapes.resources.column(name)]
+        return column <= 0
+
+    def look() -> BoolArray:
+        every = cluster.columns.nodes
+        return np.fromiter((name not in node.status.for_pods for node in every), np.bool_, len(every))
+
+    found: BoolArray = nodes.of(cluster.remember(("nodes that lack", name), look))
+    return found
+
+
+def scores_devices(pod: PodInfo, resources: Sequence[tuple[str, int]], handle: Handle) -> bool:
+    """Whether a resource that is scored for this pod is served by devices."""
+    if handle.cluster is None or not handle.features.extended_resources_are_scored_by_devices:
+        return False
+    serving = handle.cluster.devices.serving
+    return bool(serving) and any(name in serving and pod.shape.requests.get(name) for name, _ in resources)
+
+
+def with_devices(at: Allocation, resources: ScoredResources, nodes: NodeView, handle: Handle) -> Allocation:
+    """The same, with devices counted where no device plugin serves a resource."""
+    cluster = nodes.cluster
+    serving = cluster.devices.serving
+    if not serving or not handle.features.extended_resources_are_scored_by_devices:
+        return at
+    for k, name in enumerate(resources.names):
+        if name not in serving:
+            continue
+        there, taken = totals(nodes, name)
+        counts = (at.capacity[:, k] == 0) & (there > 0)
+        if not counts.any():
+            continue
+        capacity, used, requested = at.capacity.copy(), at.used.copy(), at.requested.copy()
+        capacity[:, k] = np.where(counts, there, capacity[:, k])
+        used[:, k] = np.where(counts, taken, used[:, k])
+        requested[:, k] = np.where(counts, taken + resources.asked[k], requested[:, k])
+        at = replace(at, capacity=capacity, used=used, requested=requested)
+    return at
+
+
+def totals(nodes: NodeView, name: str) -> tuple[Int64Array, Int64Array]:
+    """int64[n] each: devices of the class that serves a resource, and those of them in use."""
+    cluster = nodes.cluster
+    ledger = Ledger.of(cluster)
+    inventory, size = ledger.inventory, len(cluster)
+    own = cluster.devices.serving[name]
+    codes = selection_of(inventory, own.name, own.spec.selectors, None).codes
+    numbers, rows = inventory.listed
+    matching = codes[numbers] == YES
+    in_use = (ledger.taken | ledger.shared)[numbers]
+    there = np.bincount(rows[matching], minlength=size).astype(np.int64)
+    taken = np.bincount(rows[matching & in_use], minlength=size).astype(np.int64)
+    broken = (codes[numbers] != YES) & (codes[numbers] != NO)
+    there[rows[broken]] = taken[rows[broken]] = 0
+    return nodes.of(there), nodes.of(taken)

@@ -1,0 +1,143 @@
+"""EBSLimits, GCEPDLimits, AzureDiskLimits, CinderLimits: how many in-tree disks a node can attach.
+
+They counted only where no CSI driver had taken over. Upstream, until 1.31: plugins/nodevolumelimits/non_csi.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kwhatif.api.core import DiskSource, Node, Pod
+from kwhatif.api.others import PersistentVolumeClaim
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo, PodShape
+from kwhatif.cluster.storage import Storage, claim_names
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.events import Event, Hint, always
+from kwhatif.framework.interface import Plugin
+from kwhatif.framework.status import SKIP, Rejection, Skip
+from kwhatif.plugins.attachable import TOO_MANY, volumes_of
+
+_INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+_NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
+_EBS, _EBS_NITRO = 39, 25
+
+
+@dataclass(frozen=True, slots=True)
+class Disks:
+    """The pod's own disks of one kind, and what keeps them from being known at all."""
+
+    ids: frozenset[str]
+    problem: str
+
+
+class _InTreeVolumeLimits(Plugin[Disks, None]):
+    """One kind of disk: where its source is in a volume, its provisioner, its limit's resource, and its usual limit."""
+
+    source: ClassVar[str]
+    identity: ClassVar[str]
+    provisioner: ClassVar[str]
+    resource: ClassVar[str]
+    limit: ClassVar[int]
+    reads = ("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass")
+    requeue_on: ClassVar[dict[Event, Hint]] = {Event.POD_DELETED: always}
+
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Disks | Skip:
+        volumes = pod.shape.spec.volumes or ()
+        if not any(self._id(v) or v.persistent_volume_claim or v.ephemeral for v in volumes):
+            return SKIP
+        _, problem = volumes_of(pod.pod, cluster.storage, new=True)
+        return Disks(frozenset(self._ids(pod.pod, cluster.storage)), problem)
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: Disks | None) -> Iterator[Rejection]:
+        if state is None:  # a profile may leave PreFilter out
+            outcome = self.pre_filter(pod, nodes.cluster)
+            if not isinstance(outcome, Skip):
+                yield from self.filter(pod, nodes, outcome)
+            return
+        if state.problem:
+            yield Rejection(np.ones(nodes.size, np.bool_), state.problem, unresolvable=True)
+            return
+        if not state.ids:
+            return
+        over = np.zeros(nodes.size, np.bool_)
+        moved = nodes.moved_pods()
+        storage, columns = nodes.cluster.storage, nodes.columns
+        for place in range(nodes.size):
+            row = nodes.row(place)
+            if columns.names[row] in storage.csi_nodes:
+                continue  # a driver took over, for all four kinds
+            shapes = moved(place) if moved else [info.shape for info in nodes.cluster.pods_on[row]]
+            held = self._held(shapes, nodes.cluster)
+            over[place] = len(held | state.ids) > self._limit(columns.nodes[row])
+        yield Rejection(over, TOO_MANY, detail=lambda place: f"{self.name}: no room for {len(state.ids)} more")
+
+    def usual_limit(self, node: Node) -> int:
+        """What a node can attach that does not say."""
+        return self.limit
+
+    def _limit(self, node: Node) -> int:
+        said = (node.status.allocatable or {}).get(self.resource)
+        return self.usual_limit(node) if said is None else said.value()
+
+    def _held(self, shapes: Iterable[PodShape], cluster: Cluster) -> set[str]:
+        held: set[str] = set()
+        for shape in shapes:
+            if shape.spec.volumes:
+                held |= self._ids(cluster.shapes.example(shape), cluster.storage)
+        return held
+
+    def _ids(self, pod: Pod, storage: Storage) -> set[str]:
+        ids = {found for volume in pod.spec.volumes or () if (found := self._id(volume))}
+        for name, _ in claim_names(pod):
+            claim = storage.claims.get((pod.metadata.namespace or "default", name))
+            if claim is not None and (found := self._behind(claim, storage)):
+                ids.add(found)
+        return ids
+
+    def _behind(self, claim: PersistentVolumeClaim, storage: Storage) -> str:
+        volume = storage.volumes.get(claim.spec.volume_name or "")
+        if volume is not None:
+            return self._id(volume.spec)
+        made_by = storage.classes.get(claim.spec.storage_class_name or "")
+        if made_by is None or made_by.provisioner != self.provisioner:
+            return ""
+        return f"<to be provisioned>-{claim.namespace}/{claim.name}"
+
+    def _id(self, volume: object) -> str:
+        disk: DiskSource | None = getattr(volume, self.source, None)
+        return "" if disk is None else getattr(disk, self.identity) or ""
+
+
+class EBSLimits(_InTreeVolumeLimits):
+    name = "EBSLimits"
+    source, identity = "aws_elastic_block_store", "volume_id"
+    provisioner, resource, limit = "kubernetes.io/aws-ebs", "attachable-volumes-aws-ebs", _EBS
+
+    def usual_limit(self, node: Node) -> int:
+        labels = node.metadata.labels or {}
+        kind = next((labels[key] for key in _INSTANCE_TYPES if key in labels), "")
+        return _EBS_NITRO if _NITRO.search(kind) else _EBS
+
+
+class GCEPDLimits(_InTreeVolumeLimits):
+    name = "GCEPDLimits"
+    source, identity = "gce_persistent_disk", "pd_name"
+    provisioner, resource, limit = "kubernetes.io/gce-pd", "attachable-volumes-gce-pd", 16
+
+
+class AzureDiskLimits(_InTreeVolumeLimits):
+    name = "AzureDiskLimits"
+    source, identity = "azure_disk", "disk_name"
+    provisioner, resource, limit = "kubernetes.io/azure-disk", "attachable-volumes-azure-disk", 16
+
+
+class CinderLimits(_InTreeVolumeLimits):
+    name = "CinderLimits"
+    source, identity = "cinder", "volume_id"
+    provisioner, resource, limit = "kubernetes.io/cinder", "attachable-volumes-cinder", 256

@@ -1,0 +1,75 @@
+"""How many more fit, in words: the number, what ends it, what is left over, and node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, counted
+from kwhatif.report.expand_text import refusal_blocks
+from kwhatif.report.fidelity_text import fidelity_blocks
+from kwhatif.results import CapacityResult, NodeCapacity
+from kwhatif.results.amounts import spell_amount
+
+__all__ = ["capacity_blocks"]
+
+MANY_NODES = 12
+"""More nodes than these that take nothing are only counted."""
+
+
+def capacity_blocks(result: CapacityResult, *, everything: bool = False) -> list[Block]:
+    """The report; ``everything`` shows each node, however many take nothing."""
+    blocks: list[Block] = [Facts(tuple(_facts(result)))]
+    if result.reasons:
+        rows = tuple((each.reason, str(each.nodes)) for each in result.reasons)
+        blocks += [Heading("WHY NO OTHER FITS"), Table(("reason", "nodes"), rows)]
+    if result.left_over:
+        table = tuple(
+            (
+                each.resource,
+                spell_amount(each.resource, each.each),
+                spell_amount(each.resource, each.free),
+                f"{spell_amount(each.resource, each.largest)} on {each.on}",
+            )
+            for each in result.left_over
+        )
+        blocks += [Heading("LEFT OVER"), Table(("resource", "each asks", "free in all", "most on one node"), table)]
+    blocks += _nodes(result, everything)
+    return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
+
+
+def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
+    yield "Unit", result.unit
+    more = f", {counted(result.fits * result.pods_each, 'pod')}" if result.pods_each > 1 else ""
+    yield "Fits", f"{counted(result.fits, 'time')}{more}"
+    if result.exit_code:
+        yield "Asked for", f"at least {counted(result.at_least, 'time')}"
+    match result.ended:
+        case "limit":
+            yield "Ended by", "--limit: more may fit"
+        case "quota" if result.quota is not None:
+            yield "Ended by", f"quota {result.quota.quota}: {result.quota.resource}"
+        case "nodes":
+            yield "Ended by", f"the nodes: {result.next_pod} finds none"
+            yield "Message", result.message
+        case _:
+            yield "Ended by", "the API server lets in no pod of it"
+
+
+def _nodes(result: CapacityResult, everything: bool) -> Iterator[Block]:
+    takers = [node for node in result.nodes if node.pods]
+    others = [node for node in result.nodes if not node.pods]
+    if everything or len(others) <= MANY_NODES:
+        takers, others = list(result.nodes), []
+    if takers:
+        resources = tuple(each.resource for each in result.left_over)
+        headers = ("node", "pods", *(f"{name} left" for name in resources), "why no other")
+        rows = tuple(_row(node, resources) for node in takers)
+        yield Heading("NODES")
+        yield Table(headers, rows)
+    if others:
+        yield Lines((f"{counted(len(others), 'node')} more take nothing; --all shows them",))
+
+
+def _row(node: NodeCapacity, resources: tuple[str, ...]) -> tuple[str, ...]:
+    left = (spell_amount(name, node.free[name]) for name in resources)
+    return (node.node, str(node.pods), *left, ", ".join(node.reasons) or NONE)

@@ -1,0 +1,174 @@
+"""What differs between two runs, in words: a summary, pod by pod, why, and what it did to the cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, counted, some
+from kwhatif.report.fidelity_text import fidelity_blocks
+from kwhatif.results import ClusterUse, DecisionDiff, NodeScores, PodChange
+from kwhatif.results.amounts import spell_amount
+
+__all__ = ["diff_blocks"]
+
+MOST_PODS = 30
+MOST_RULES = 12
+MOST_SKEWS = 20
+
+_WORDS = {
+    "moved": "moved",
+    "pending": "newly pending",
+    "placed": "newly placed",
+    "reason": "pending for another reason",
+    "evicted": "newly evicted",
+    "spared": "evicted no more",
+    "only in A": "only in A",
+    "only in B": "only in B",
+}
+
+
+def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block]:
+    """The report; ``everything`` leaves out nothing, however long it gets."""
+    most = len(result.changes) if everything else MOST_PODS
+    blocks: list[Block] = [Facts((("A", result.a.label), ("B", result.b.label))), Lines((_summary(result),))]
+    shown = result.changes[:most]
+    moved = [change for change in shown if change.what == "moved"]
+    others = [change for change in shown if change.what != "moved"]
+    if moved:
+        rows = tuple((change.pod, change.node_a, change.node_b, _deciders(change)) for change in moved)
+        blocks += [Heading("MOVED"), Table(("pod", "from (A)", "to (B)", "decided by"), rows)]
+    blocks += _scores(moved, result.changes, everything)
+    if others:
+        rows = tuple((change.pod, _WORDS[change.what], *_ends(change)) for change in others)
+        blocks += [Heading("OTHERWISE"), Table(("pod", "what", "A", "B"), rows)]
+    if len(result.changes) > most:
+        blocks.append(Lines((f"{counted(len(result.changes) - most, 'pod')} more; --all shows them",)))
+    if result.refusals:
+        away = tuple((each.side, each.object, each.message) for each in result.refusals)
+        blocks += [Heading("REFUSED BY ONE SIDE"), Table(("side", "object", "message"), away)]
+    blocks += [Heading("THE CLUSTER AFTERWARDS"), Table(("", "A", "B", "Δ"), tuple(_effects(result)), names_from=1)]
+    blocks += _skews(result, everything)
+    blocks += _rules(result, everything)
+    if result.a.fidelity == result.b.fidelity:
+        return [*blocks, *fidelity_blocks(result.a.fidelity)]
+    return [
+        *blocks,
+        Heading("A STANDS ON"),
+        *fidelity_blocks(result.a.fidelity),
+        Heading("B STANDS ON"),
+        *fidelity_blocks(result.b.fidelity),
+    ]
+
+
+def _summary(result: DecisionDiff) -> str:
+    """``3 of 12 pods moved, 1 newly pending``."""
+    pods = counted(result.pods, "pod")
+    if result.replayed:
+        pods += f" ({result.replayed} replayed)"
+    if not result.differs:
+        return f"No difference: {pods}, {result.a.placed} placed."
+    kinds = Counter(change.what for change in result.changes)
+    parts = [f"{kinds[what]} {words}" for what, words in _WORDS.items() if kinds[what]]
+    if result.refusals:
+        parts.append(f"{len(result.refusals)} refused by one side")
+    return f"Of {pods}: {', '.join(parts)}."
+
+
+def _deciders(change: PodChange) -> str:
+    found = [f"{plugin} {_signed(by)}" for plugin, by in change.decided_by if by > 0]
+    against = [f"{plugin} {_signed(by)}" for plugin, by in change.decided_by if by < 0]
+    return some([*found, *against], 4) or _no_score(change)
+
+
+def _no_score(change: PodChange) -> str:
+    """Why there is nothing to compare: a side did not score the other's node."""
+    for scores in change.scores:
+        if scores.missing:
+            node = change.node_b if scores.side == "A" else change.node_a
+            return f"{scores.side} did not score {node}: {scores.missing}"
+    return NONE
+
+
+def _ends(change: PodChange) -> tuple[str, str]:
+    return (change.node_a or change.message_a or NONE, change.node_b or change.message_b or NONE)
+
+
+def _scores(moved: Sequence[PodChange], changes: Sequence[PodChange], everything: bool) -> Iterator[Block]:
+    """The scores of the first pod that moved, or of all of them."""
+    explained = [change for change in moved if change.decided_by]
+    for change in explained if everything else explained[:1]:
+        plugins = sorted({plugin for scores in change.scores for plugin in (scores.of_a or {}) | (scores.of_b or {})})
+        turned = dict(change.decided_by)
+        rows = [
+            (
+                plugin,
+                *(cell for scores in change.scores for cell in _cells(scores, plugin)),
+                _signed(turned.get(plugin, 0)),
+            )
+            for plugin in plugins
+        ]
+        totals = [str(sum((of or {}).values())) for scores in change.scores for of in (scores.of_a, scores.of_b)]
+        rows.append(("total", *totals, _signed(sum(turned.values()))))
+        yield Heading(f"WHY {change.pod} MOVED")
+        headers = ("plugin", *(f"{side}: {node}" for side in "AB" for node in (change.node_a, change.node_b)))
+        yield Table((*headers, "turned to B's"), tuple(rows), names_from=1)
+
+
+def _cells(scores: NodeScores, plugin: str) -> tuple[str, str]:
+    return (str((scores.of_a or {}).get(plugin, NONE)), str((scores.of_b or {}).get(plugin, NONE)))
+
+
+def _effects(result: DecisionDiff) -> Iterator[tuple[str, ...]]:
+    a, b = result.cluster_a, result.cluster_b
+    for name, x, y in (("nodes in use", a.used, b.used), ("nodes empty", a.empty, b.empty), ("pods", a.pods, b.pods)):
+        yield (name, str(x), str(y), _signed(y - x))
+    for name in dict.fromkeys(use.resource for cluster in (a, b) for use in cluster.resources):
+        yield from _of_resource(name, a, b)
+
+
+def _of_resource(name: str, a: ClusterUse, b: ClusterUse) -> Iterator[tuple[str, ...]]:
+    ours, theirs = (next((use for use in each.resources if use.resource == name), None) for each in (a, b))
+    for what in ("mean", "deviation", "maximum"):
+        x, y = (None if use is None else float(getattr(use, what)) for use in (ours, theirs))
+        delta = NONE if x is None or y is None else _signed(round(y - x, 1))
+        yield (f"{name} {what}", *(NONE if value is None else f"{value}%" for value in (x, y)), delta)
+    free = [None if use is None else use.largest_free for use in (ours, theirs)]
+    spelt = [NONE if value is None else spell_amount(name, value) for value in free]
+    delta = NONE
+    if free[0] is not None and free[1] is not None:
+        by = free[1] - free[0]
+        delta = ("+" if by > 0 else "") + spell_amount(name, by)
+    yield (f"{name} largest free", *spelt, delta)
+
+
+def _skews(result: DecisionDiff, everything: bool) -> Iterator[Block]:
+    if not result.skews:
+        return
+    skews = result.skews if everything else result.skews[:MOST_SKEWS]
+    yield Heading("ZONE SKEW")
+    yield Table(("workload", "A", "B", "Δ"), tuple((s.workload, str(s.a), str(s.b), _signed(s.b - s.a)) for s in skews))
+    if len(skews) < len(result.skews):
+        yield Lines((f"{counted(len(result.skews) - len(skews), 'workload')} more; --all shows them",))
+
+
+def _rules(result: DecisionDiff, everything: bool) -> Iterator[Block]:
+    """The rules that differ and that touch plugins which decided otherwise; the others are counted."""
+    if not result.rules:
+        return
+    touching = [rule for rule in result.rules if rule.touches]
+    shown = list(result.rules) if everything else touching[:MOST_RULES]
+    if shown:
+        rows = tuple(
+            (rule.what, "A" if rule.in_a else "B", ", ".join(rule.touches) or NONE, rule.source) for rule in shown
+        )
+        yield Heading("RULES THAT DIFFER")
+        yield Table(("rule", "of", "plugin", "source"), rows)
+    if len(shown) < len(result.rules):
+        more = len(result.rules) - len(shown)
+        which = "other rules" if shown else "rules"
+        yield Lines((f"{more} {which} differ between A's and B's Kubernetes; --all shows them",))
+
+
+def _signed(number: float) -> str:
+    return f"+{number}" if number > 0 else str(number)

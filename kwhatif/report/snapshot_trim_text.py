@@ -1,0 +1,46 @@
+"""How far a snapshot was cut down, what the decision is that it still gives, and how to see it again."""
+
+from __future__ import annotations
+
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, counted, some
+from kwhatif.results import TrimmedPod, TrimResult
+
+__all__ = ["trim_blocks"]
+
+
+def trim_blocks(result: TrimResult, policy: str = "") -> list[Block]:
+    """The report. ``policy`` is the option that named the configuration, to be given again."""
+    before, after = (sum(getattr(kind, side) for kind in result.kinds) for side in ("before", "after"))
+    rows = tuple((kind.kind, str(kind.before), str(kind.after)) for kind in result.kinds)
+    steps = f"{counted(result.steps, 'decision')} made again"
+    if not result.complete:
+        steps += "; it stopped there: --nodes-too or a higher --steps may cut more"
+    pairs = (
+        ("From", result.source or NONE),
+        ("To", result.file),
+        ("Objects", f"{before} -> {after}"),
+        ("Size", f"{result.bytes_before:,} -> {result.bytes_after:,} bytes"),
+        ("Checked", steps),
+    )
+    outcomes = tuple((pod.pod, pod.outcome, pod.node or NONE, _told(pod)) for pod in result.pods)
+    blocks: list[Block] = [
+        Facts(pairs),
+        Table(("kind", "before", "after"), rows),
+        Heading("SAME DECISION"),
+        Table(("pod", "outcome", "node", "why"), outcomes),
+    ]
+    command = f"kwhatif place --with-pending --snapshot {result.file}{policy}"
+    texts = [f"To see it again: {command}"]
+    if result.others_pending:
+        named = some(result.others_pending)
+        texts.append(
+            f"Nominated pods are kept, too, and {command.split(' --snap')[0]} would place them as well: {named}."
+        )
+    return [*blocks, Lines(tuple(texts))]
+
+
+def _told(pod: TrimmedPod) -> str:
+    parts = [f"score {pod.score}"] if pod.score is not None else []
+    if pod.victims:
+        parts.append(f"evicts {some(pod.victims)}")
+    return "; ".join([*parts, pod.message] if pod.message else parts) or NONE

@@ -1,0 +1,75 @@
+"""How many more of a pod or a release fit."""
+
+from __future__ import annotations
+
+from kwhatif.results.place import FailedCreate, Refusal
+from kwhatif.results.values import API_VERSION, Fidelity, Value
+
+__all__ = ["CapacityResult", "LeftOver", "NodeCapacity", "QuotaRoom", "ReasonCount"]
+
+
+class LeftOver(Value, frozen=True, kw_only=True):
+    """What is free of a resource when no more fits: cpu in millicores, all else in bytes or pieces.
+
+    ``largest`` is the most that one node (``on``) has. ``each`` is what one pod, or one release, asks for.
+    """
+
+    resource: str
+    each: int
+    free: int
+    largest: int
+    on: str = ""
+
+
+class ReasonCount(Value, frozen=True, kw_only=True):
+    """On so many nodes this is why the next pod does not fit; a node may have several reasons."""
+
+    reason: str
+    nodes: int
+
+
+class NodeCapacity(Value, frozen=True, kw_only=True):
+    """How many pods a node took, and why it takes no other; ``free`` is what it has left of what pods ask for."""
+
+    node: str
+    pods: int
+    reasons: tuple[str, ...] = ()
+    free: dict[str, int]
+
+
+class QuotaRoom(Value, frozen=True, kw_only=True):
+    """How many times a quota leaves room, by the resource it is shortest of."""
+
+    quota: str
+    resource: str
+    fits: int
+
+
+class CapacityResult(Value, frozen=True, kw_only=True):
+    """How many times ``unit`` fits, one of which is ``pods_each`` pods.
+
+    ``ended`` says what ended it: ``nodes``, ``quota`` or ``limit``; nothing if the API server lets in none at all.
+    ``message`` is what kube-scheduler would say of the next pod, ``next_pod``.
+    """
+
+    api_version: str = API_VERSION
+    kind: str = "Capacity"
+    unit: str
+    fits: int
+    pods_each: int
+    at_least: int
+    ended: str
+    next_pod: str = ""
+    message: str = ""
+    reasons: tuple[ReasonCount, ...] = ()
+    quota: QuotaRoom | None = None
+    left_over: tuple[LeftOver, ...] = ()
+    nodes: tuple[NodeCapacity, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
+    fidelity: Fidelity
+
+    @property
+    def exit_code(self) -> int:
+        """0 if so many fit as were asked for."""
+        return 0 if self.fits >= self.at_least else 1

@@ -1,0 +1,136 @@
+"""What differs between two ways to schedule the same pods."""
+
+from __future__ import annotations
+
+from kwhatif.results.values import API_VERSION, Fidelity, Value
+
+__all__ = [
+    "Away",
+    "ClusterUse",
+    "DecisionDiff",
+    "NodeScores",
+    "PodChange",
+    "Rule",
+    "Side",
+    "Skew",
+    "Use",
+]
+
+
+class Side(Value, frozen=True, kw_only=True):
+    """One of the two: what it is called, and how many of its pods found a node or did not."""
+
+    label: str
+    placed: int
+    unplaced: int
+    fidelity: Fidelity
+
+
+class NodeScores(Value, frozen=True, kw_only=True):
+    """Weighted scores, plugin by plugin, of the nodes chosen by A and by B; None for a node that was not scored.
+
+    ``missing`` says why this side did not score the other's node: what rejected it, or that it was not looked at.
+    """
+
+    side: str
+    of_a: dict[str, int] | None
+    of_b: dict[str, int] | None
+    missing: str = ""
+
+
+class PodChange(Value, frozen=True, kw_only=True):
+    """A pod to which the two do not do the same.
+
+    ``what``: ``moved``, ``pending`` (only A places it), ``placed`` (only B does), ``reason`` (neither does, and they
+    say so in other words), ``evicted`` or ``spared`` (it runs, and B, or A, evicts it for another), ``only in A`` or
+    ``only in B`` (the other side has no such pod). ``scores`` tell why a pod moved; ``decided_by`` are the plugins
+    that made the difference, the one that did most first, with how much more each gives B's node in B than in A.
+    """
+
+    pod: str
+    what: str
+    node_a: str = ""
+    node_b: str = ""
+    message_a: str = ""
+    message_b: str = ""
+    scores: tuple[NodeScores, ...] = ()
+    decided_by: tuple[tuple[str, int], ...] = ()
+
+
+class Use(Value, frozen=True, kw_only=True):
+    """One resource over all nodes that have it: utilisation in percent, and the largest free amount on one node.
+
+    cpu in millicores, all else in bytes or pieces.
+    """
+
+    resource: str
+    mean: float
+    deviation: float
+    maximum: float
+    largest_free: int
+
+
+class ClusterUse(Value, frozen=True, kw_only=True):
+    """The cluster afterwards. A node is in use if a pod runs there that no daemon set made."""
+
+    nodes: int
+    used: int
+    empty: int
+    pods: int
+    resources: tuple[Use, ...]
+
+
+class Skew(Value, frozen=True, kw_only=True):
+    """The pods of one workload by zone, the most minus the fewest."""
+
+    workload: str
+    a: int
+    b: int
+
+
+class Rule(Value, frozen=True, kw_only=True):
+    """A rule of one Kubernetes minor that the other has not, by the upstream source it is in.
+
+    ``touches`` are plugins among those that decided otherwise which this rule is about.
+    """
+
+    name: str
+    in_a: bool
+    in_b: bool
+    what: str
+    source: str
+    touches: tuple[str, ...] = ()
+
+
+class Away(Value, frozen=True, kw_only=True):
+    """What the API server or the controllers refuse on one side alone."""
+
+    side: str
+    object: str
+    message: str
+
+
+class DecisionDiff(Value, frozen=True, kw_only=True):
+    """Two runs compared. ``replayed`` counts pods that were taken off their nodes first, in both."""
+
+    api_version: str = API_VERSION
+    kind: str = "Diff"
+    a: Side
+    b: Side
+    pods: int
+    replayed: int = 0
+    changes: tuple[PodChange, ...] = ()
+    refusals: tuple[Away, ...] = ()
+    cluster_a: ClusterUse
+    cluster_b: ClusterUse
+    skews: tuple[Skew, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+    @property
+    def differs(self) -> bool:
+        return bool(self.changes or self.refusals)
+
+    @property
+    def exit_code(self) -> int:
+        """1 if anything differs, as diff has it."""
+        return 1 if self.differs else 0

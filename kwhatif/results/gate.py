@@ -1,0 +1,135 @@
+"""What the gate says of a change: a verdict, what the rules found, and what they looked at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+import msgspec
+
+from kwhatif.results.place import Placement
+from kwhatif.results.values import API_VERSION, Fidelity, Value
+
+__all__ = ["Change", "Exemption", "Finding", "GateResult", "Location", "RuleOutcome", "Subject"]
+
+Level = Literal["error", "warn", "off"]
+Status = Literal["passed", "warned", "failed", "off", "exempted", "not applicable"]
+
+
+class Subject(Value, frozen=True, kw_only=True):
+    """What a finding or a change is about: a workload, a pod, a node, a pool. ``namespace`` is empty if it has none."""
+
+    kind: str
+    namespace: str = ""
+    name: str
+
+    def __str__(self) -> str:
+        """``Deployment shop/web``."""
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+class Location(Value, frozen=True, kw_only=True):
+    """Where the manifest's document begins; ``file`` is empty if nobody knows."""
+
+    file: str
+    line: int = 1
+
+
+class Finding(Value, frozen=True, kw_only=True):
+    """One thing that a rule does not let pass.
+
+    ``title`` is one short line, ``message`` the explanation with numbers, ``numbers`` the values measured and the
+    threshold. ``fingerprint`` stays the same from run to run, whatever the numbers are.
+    """
+
+    rule: str
+    level: Level
+    subject: Subject | None = None
+    location: Location | None = None
+    title: str
+    message: str
+    numbers: dict[str, int | float | str] = msgspec.field(default_factory=dict)
+    hint: str = ""
+    fingerprint: str
+
+
+class Exemption(Value, frozen=True, kw_only=True):
+    """A finding that does not count, since an annotation says so, and why."""
+
+    rule: str
+    subject: Subject
+    reason: str
+    finding: Finding
+
+
+class RuleOutcome(Value, frozen=True, kw_only=True):
+    """What came of one rule: how many subjects it looked at, what it wants (``threshold``) and what it found
+    (``summary``), both as a person reads it."""
+
+    rule: str
+    level: Level
+    status: Status
+    checked: int = 0
+    findings: int = 0
+    threshold: str = ""
+    summary: str = ""
+
+
+class Change(Value, frozen=True, kw_only=True):
+    """One object of the change, and what became of its pods; ``details`` name the fields that differ."""
+
+    what: Literal["added", "changed", "removed", "unchanged"]
+    subject: Subject
+    location: Location | None = None
+    pods_before: int = 0
+    pods_after: int = 0
+    details: tuple[str, ...] = ()
+
+
+class GateResult(Value, frozen=True, kw_only=True):
+    """What the gate says.
+
+    ``judged`` is ``change`` if there was something to compare with, else ``everything``. ``findings`` come errors
+    first, then by file, line and rule; those that are exempted are in ``exemptions`` alone. ``policy`` says where the
+    rules came from, ``note`` what there is to say of the whole ("nothing to judge: ...").
+    """
+
+    api_version: str = API_VERSION
+    kind: str = "GateReport"
+    verdict: Literal["pass", "warn", "fail"]
+    judged: Literal["change", "everything"]
+    note: str = ""
+    changes: tuple[Change, ...] = ()
+    placements: tuple[Placement, ...] = ()
+    rules: tuple[RuleOutcome, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    exemptions: tuple[Exemption, ...] = ()
+    warnings: tuple[str, ...] = ()
+    fidelity: Fidelity
+    policy: str = ""
+
+    @property
+    def errors(self) -> int:
+        """How many findings fail the gate."""
+        return sum(finding.level == "error" for finding in self.findings)
+
+    @property
+    def warned(self) -> int:
+        """How many findings are but warnings."""
+        return len(self.findings) - self.errors
+
+    @property
+    def placed(self) -> int:
+        """How many of the pods found a node."""
+        return sum(placement.good for placement in self.placements)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many objects were added, changed, removed and left as they are."""
+        found = Counter(change.what for change in self.changes)
+        return {what: found[what] for what in ("added", "changed", "removed", "unchanged")}
+
+    @property
+    def exit_code(self) -> int:
+        """1 if the gate fails."""
+        return 1 if self.verdict == "fail" else 0

@@ -1,0 +1,41 @@
+"""What is wrong with a snapshot."""
+
+from __future__ import annotations
+
+from kwhatif.results.values import API_VERSION, Value
+
+__all__ = ["CheckResult", "Finding"]
+
+
+class Finding(Value, frozen=True, kw_only=True):
+    """One thing that is wrong. ``level`` is ``error`` or ``warning``; ``place`` is a path within ``source``."""
+
+    level: str
+    rule: str
+    object: str
+    source: str
+    place: str
+    message: str
+
+
+class CheckResult(Value, frozen=True, kw_only=True):
+    """All that is wrong with a snapshot, errors first. ``strict`` lets warnings count as errors do."""
+
+    api_version: str = API_VERSION
+    kind: str = "SnapshotCheck"
+    source: str
+    objects: int
+    findings: tuple[Finding, ...]
+    strict: bool = False
+
+    @property
+    def errors(self) -> int:
+        return sum(finding.level == "error" for finding in self.findings)
+
+    @property
+    def warnings(self) -> int:
+        return len(self.findings) - self.errors
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.errors or (self.strict and self.findings) else 0

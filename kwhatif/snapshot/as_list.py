@@ -1,0 +1,65 @@
+"""A snapshot as one ``v1 List``, the way ``kubectl get -o json`` prints several kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from kwhatif.api.kinds import KINDS
+from kwhatif.api.quantity import plain_quantity
+from kwhatif.snapshot.catalogue import source_of
+from kwhatif.snapshot.model import Snapshot, write_chunks
+
+__all__ = ["lost_in_list", "write_list"]
+
+# What others name comes before them, so that objects can be created in this order.
+_FIRST = ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass", "PersistentVolume", "Node")
+_LAST = ("Pod",)
+
+
+def write_list(snapshot: Snapshot, path: str) -> None:
+    """Write the objects as a List in JSON, packed and private as ``write_snapshot`` has it.
+
+    Raises InputError if it cannot be written.
+    """
+    write_chunks(_chunks(snapshot), path)
+
+
+def lost_in_list(snapshot: Snapshot) -> list[str]:
+    """What a snapshot says and a List has no place for, by the names of its own format."""
+    said = {
+        "takenAt": snapshot.taken_at,
+        "kubernetesVersion": snapshot.kubernetes_version,
+        "unreadable": snapshot.unreadable,
+        "inconsistencies": snapshot.inconsistencies,
+        "dropped": snapshot.dropped,
+        "redacted": snapshot.redacted,
+        "edits": snapshot.edits,
+        "scheduler": snapshot.scheduler,
+    }
+    lost = [name for name, value in said.items() if value]
+    empty = [kind for kind, objects in _by_kind(snapshot).items() if not objects]
+    return lost + [f"that there is no {kind}" for kind in sorted(empty)]
+
+
+def _by_kind(snapshot: Snapshot) -> dict[str, list[Any]]:
+    decoded: dict[str, list[Any]] = {kind: snapshot.objects.of(KINDS[kind]) for kind in snapshot.objects.covered()}
+    return decoded | snapshot.whole
+
+
+def _chunks(snapshot: Snapshot) -> Iterator[bytes]:
+    by_kind = _by_kind(snapshot)
+    ranks = {kind: rank for rank, kind in enumerate(_FIRST)} | dict.fromkeys(_LAST, len(by_kind) + len(_FIRST))
+    encode = msgspec.json.Encoder(enc_hook=plain_quantity).encode
+    yield b'{"apiVersion":"v1","kind":"List","metadata":{},"items":['
+    between = b"\n"
+    for kind in sorted(by_kind, key=lambda kind: (ranks.get(kind, len(_FIRST)), kind)):
+        source = source_of(kind)
+        usual = f"{source.group}/{source.versions[0]}".removeprefix("/")
+        for obj in by_kind[kind]:
+            plain = obj if isinstance(obj, dict) else msgspec.to_builtins(obj, enc_hook=plain_quantity)
+            yield between + encode({**plain, "apiVersion": plain.get("apiVersion") or usual, "kind": kind})
+            between = b",\n"
+    yield b"\n]}\n"

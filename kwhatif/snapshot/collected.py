@@ -1,0 +1,214 @@
+"""What several files hold, brought together in one snapshot; an object may be there once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kwhatif.api.kinds import KINDS, NAMESPACED, kept_whole, struct_for
+from kwhatif.api.meta import Resource
+from kwhatif.api.mismatch import described
+from kwhatif.errors import InputError
+from kwhatif.snapshot.documents import Document, read_documents
+from kwhatif.snapshot.files import Text, called
+from kwhatif.snapshot.foreign.kwok import is_recorded
+from kwhatif.snapshot.foreign.simulator import LEFT_OUT, SimulatorExport, simulator_export
+from kwhatif.snapshot.foreign.tree import FEWEST_NAMESPACES, Tree, partial
+from kwhatif.snapshot.model import API_VERSION, KIND, SchedulerInfo, Snapshot, read_envelope
+from kwhatif.snapshot.objects import Item, decode, head_of, inside, items_of, put_in_namespace, resource_of
+
+__all__ = ["OTHER_NAMESPACED", "Collected", "is_snapshot", "twice"]
+
+_GROUP_OF_OWN_FORMATS = API_VERSION.partition("/")[0] + "/"
+
+OTHER_NAMESPACED = frozenset(
+    {
+        *("ConfigMap", "CronJob", "DaemonSet", "Deployment", "Endpoints", "EndpointSlice", "Event"),
+        *("HorizontalPodAutoscaler", "Ingress", "Job", "Lease", "LimitRange", "NetworkPolicy", "PodGroup"),
+        *("PodTemplate", "ResourceQuota", "Role", "RoleBinding", "Secret", "ServiceAccount", "Workload"),
+    }
+)
+"""Kinds that scheduling does not read itself, and that live in namespaces."""
+
+
+class Collected:
+    """A snapshot in the making, and where each of its objects was found.
+
+    ``names`` are what its sources are called; ``nothing`` says that none of them held a document.
+    """
+
+    def __init__(self, namespace: str) -> None:
+        self.snapshot = Snapshot()
+        self.names: list[str] = []
+        self.nothing = True
+        self._namespace = namespace
+        self._tree: Tree | None = None
+        self._seen: dict[tuple[str, ...], tuple[str, str, Tree | None]] = {}
+
+    def begin(self, path: str, tree: Tree | None) -> None:
+        """What comes next is from this path, and if there is a ``tree``, from the dump there."""
+        mine, self._tree = self.snapshot, tree
+        self.names.append(called(path))
+        if tree is None:
+            return
+        self._recognised(tree.layout)
+        mine.taken_at = mine.taken_at or tree.taken_at
+        mine.kubernetes_version = mine.kubernetes_version or tree.kubernetes_version
+        for sort, count in tree.skipped.items():
+            self._ignore(sort, count)
+        if said := partial(tree.namespaces):
+            mine.unreadable["Pod"] = said
+
+    def add_text(self, text: Text) -> None:
+        """All documents of one text. Raises InputError."""
+        pod_lists = 0
+        documents = read_documents(text)
+        for document in documents:
+            self.nothing = False
+            pod_lists += self._add_document(document) == "PodList"
+        if self._tree and not documents:
+            raise InputError("empty: the dump was not written to its end", source=text.name)
+        if text.logs:
+            self._recognised("kubectl cluster-info dump")
+            self._ignore("log", text.logs)
+            if pod_lists < FEWEST_NAMESPACES:
+                said = f"the dump holds those of {pod_lists} namespace{'' if pod_lists == 1 else 's'} alone"
+                self.snapshot.unreadable["Pod"] = said
+
+    def _recognised(self, layout: str) -> None:
+        """Say of what is being read whose dump it is."""
+        self.names[-1] = f"{self.names[-1].removesuffix(f' ({layout})')} ({layout})"
+
+    def _add_document(self, document: Document) -> str:
+        """Add what a document holds; its kind."""
+        api_version, kind = head_of(document)
+        if is_snapshot(document, api_version, kind):
+            self._add_snapshot(document)
+        elif api_version or kind:
+            self._cover(api_version, kind.removesuffix("List") if kind.endswith("List") else "")
+            for item in items_of(document):
+                self._add_item(item)
+        elif export := simulator_export(document):
+            self._add_export(export)
+        elif self._tree:
+            self._ignore("other document")
+        else:
+            # Neither is known, so this raises what is to be said of that.
+            list(items_of(document))
+        return kind
+
+    def _add_export(self, export: SimulatorExport) -> None:
+        mine = self.snapshot
+        self._recognised("kube-scheduler-simulator")
+        for api_version, kind in export.kinds:
+            self._cover(api_version, kind)
+        for item in export.items():
+            self._add_item(item)
+        for name in export.unknown:
+            self._ignore(name)
+        configuration = export.configuration()
+        if configuration and not mine.scheduler:
+            source = f"{export.document.source}: schedulerConfig"
+            mine.scheduler = SchedulerInfo(configuration=configuration, source=source)
+        mine.unreadable |= {kind: why for kind, why in LEFT_OUT.items() if kind not in mine.unreadable}
+
+    def _cover(self, api_version: str, kind: str) -> None:
+        """There is a list of this kind: that it may be empty is worth knowing."""
+        if struct := struct_for(api_version, kind):
+            self.snapshot.objects.extend(struct, [])
+        if kept_whole(api_version, kind):
+            self.snapshot.whole.setdefault(kind, [])
+
+    def _ignore(self, kind: str, count: int = 1) -> None:
+        self.snapshot.ignored[kind] = self.snapshot.ignored.get(kind, 0) + count
+
+    def _add_snapshot(self, document: Document) -> None:
+        try:
+            other = read_envelope(document.value)
+        except InputError as error:
+            raise inside(error, document.source, "$") from None
+        mine = self.snapshot
+        mine.source = ", ".join(part for part in (mine.source, other.source) if part)
+        mine.kubernetes_version = mine.kubernetes_version or other.kubernetes_version
+        mine.taken_at = mine.taken_at or other.taken_at
+        mine.unreadable.update(other.unreadable)
+        mine.resource_versions.update(other.resource_versions)
+        mine.inconsistencies += other.inconsistencies
+        mine.dropped = sorted({*mine.dropped, *other.dropped})
+        mine.redacted = mine.redacted or other.redacted
+        mine.edits += other.edits
+        mine.scheduler = mine.scheduler or other.scheduler
+        for kind, count in other.ignored.items():
+            self._ignore(kind, count)
+        for kind in sorted(other.objects.covered()):
+            mine.objects.extend(KINDS[kind], [])
+            for i, obj in enumerate(other.objects.of(KINDS[kind])):
+                self._add(obj, document.source, f"$.objects.{kind}[{i}]")
+        for kind, objects in other.whole.items():
+            mine.whole.setdefault(kind, [])
+            for i, whole in enumerate(objects):
+                metadata = self._keep(whole, kind)
+                # Of what is decoded, too, the other form was counted above.
+                if kind not in KINDS:
+                    key = ("", kind, metadata.get("namespace", ""), metadata["name"])
+                    self._once(key, document.source, f"$.objects.{kind}[{i}]")
+
+    def _add_item(self, item: Item) -> None:
+        """Add one object, or count it if nobody reads its kind. Raises InputError."""
+        struct, whole = struct_for(item.api_version, item.kind), kept_whole(item.api_version, item.kind)
+        if is_recorded(item.api_version, item.kind):
+            self._ignore(item.kind)
+            return
+        obj = resource_of(item, struct or Resource)
+        if not whole and struct is None:
+            self._ignore(item.kind)
+            return
+        if item.kind in NAMESPACED or item.kind in OTHER_NAMESPACED:
+            put_in_namespace(obj, self._namespace)
+        if not self._once(("", item.kind, obj.namespace, obj.name), item.source, item.place):
+            return
+        if struct is not None:
+            self.snapshot.objects.add(obj)
+        if whole:
+            self._keep({"apiVersion": item.api_version} | decode(item.value, dict[str, Any]), item.kind)
+
+    def _add(self, obj: Resource, source: str, place: str) -> None:
+        kind = type(obj).__name__
+        if kind in NAMESPACED:
+            put_in_namespace(obj, self._namespace)
+        self._once(("", kind, obj.namespace, obj.name), source, place)
+        self.snapshot.objects.add(obj)
+
+    def _keep(self, whole: dict[str, Any], kind: str) -> dict[str, Any]:
+        """Keep an object as plain values; what became of its metadata."""
+        metadata: dict[str, Any] = whole["metadata"]
+        whole["kind"] = kind
+        if kind in NAMESPACED or kind in OTHER_NAMESPACED:
+            metadata["namespace"] = metadata.get("namespace") or self._namespace
+        self.snapshot.whole.setdefault(kind, []).append(whole)
+        return metadata
+
+    def _once(self, key: tuple[str, ...], source: str, place: str) -> bool:
+        """Whether an object is the first of its name. Raises InputError if the other is not of the same dump."""
+        here = (source, place, self._tree)
+        first = self._seen.setdefault(key, here)
+        if first is here:
+            return True
+        if self._tree is None or first[2] is not self._tree:
+            raise twice(key, source, place, f"{first[0]} {first[1]}")
+        return False
+
+
+def is_snapshot(document: Document, api_version: str, kind: str) -> bool:
+    """Whether a document is in our own format, by its head. Raises InputError if only a later version could read it."""
+    if not api_version.startswith(_GROUP_OF_OWN_FORMATS) or kind != KIND:
+        return False
+    if api_version != API_VERSION:
+        problem = f'expected "{API_VERSION}", found {described(api_version)}'
+        raise InputError(problem, source=document.source, place="$.apiVersion")
+    return True
+
+
+def twice(key: tuple[str, ...], source: str, place: str, first: str) -> InputError:
+    _, kind, namespace, name = key
+    what = f"{kind} {described(f'{namespace}/{name}' if namespace else name)}"
+    return InputError(f"{what} appears twice: it is also in {first}", source=source, place=place)

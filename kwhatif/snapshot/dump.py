@@ -1,0 +1,197 @@
+"""A snapshot of a live cluster: every kind of the catalogue, several at a time, each at a version that is noted.
+
+A kind that may not be read is no error but noted as unreadable, unless it is Node: a snapshot without nodes answers
+nothing.
+"""
+
+from __future__ import annotations
+
+import queue
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import msgspec
+
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS
+from kwhatif.errors import ClusterError
+from kwhatif.snapshot.asking import Asker, Refused
+from kwhatif.snapshot.catalogue import CATALOGUE, KindSource, source_of
+from kwhatif.snapshot.consistency import inconsistencies
+from kwhatif.snapshot.listing import Listing, Progress, read_kind
+from kwhatif.snapshot.live import LiveCluster
+from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.scheduler_info import read_scheduler
+
+__all__ = ["PAGE_SIZE", "Dumped", "Wanted", "dump"]
+
+PAGE_SIZE = 500
+AT_A_TIME = 4
+"""So many kinds are read at the same time."""
+
+_RELEASE = re.compile(r"v\d+\.\d+\.\d+")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How to read a cluster. ``retries`` is how often lists that do not fit together are read again."""
+
+    page_size: int = PAGE_SIZE
+    retries: int = 1
+    keep_templates: bool = False
+    scheduler_config: str | None = None
+
+
+@dataclass(frozen=True)
+class Dumped:
+    """A snapshot, what is worth a word about it, and the kinds that were refused (not those that are not served)."""
+
+    snapshot: Snapshot
+    notes: list[str]
+    refused: list[str]
+
+
+class _Version(msgspec.Struct, rename="camel"):
+    git_version: str
+    major: str = ""
+    minor: str = ""
+
+
+class _GroupVersion(msgspec.Struct):
+    version: str = ""
+
+
+class _Group(msgspec.Struct):
+    name: str = ""
+    versions: list[_GroupVersion] | None = None
+
+
+class _Groups(msgspec.Struct):
+    groups: list[_Group] | None = None
+
+
+def dump(
+    cluster: LiveCluster,
+    wanted: Wanted,
+    *,
+    progress: Progress = lambda kind, count, total: None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> Dumped:
+    """Read a cluster. ``progress`` and ``tell`` (what is asked again) are called from several threads.
+
+    Raises ClusterError if the cluster does not let itself be read, InputError if what it says cannot be understood.
+    """
+    asker = Asker(cluster, tell)
+    version = _version(asker)
+    scheduler, notes = read_scheduler(asker, wanted.scheduler_config)
+    served = _served(asker)
+
+    def read(source: KindSource) -> Listing:
+        return read_kind(
+            asker,
+            source,
+            served,
+            page_size=wanted.page_size,
+            keep_templates=wanted.keep_templates,
+            progress=progress,
+        )
+
+    listings = {listing.kind: listing for listing in _at_a_time(asker, read, CATALOGUE)}
+    if listings["Node"].unreadable:
+        raise ClusterError(f"{cluster.name}: the nodes cannot be read: {listings['Node'].unreadable}")
+    found = inconsistencies(listings)
+    for _ in range(wanted.retries):
+        again = sorted({kind for one in found for kind in one.kinds})
+        if not again:
+            break
+        tell(f"reading {', '.join(again)} again: {found[0].text}")
+        listings |= {listing.kind: listing for listing in _at_a_time(asker, read, map(source_of, again))}
+        found = inconsistencies(listings)
+    snapshot = _snapshot(listings)
+    snapshot.source, snapshot.kubernetes_version = cluster.name, version
+    snapshot.taken_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    snapshot.inconsistencies = [one.text for one in found]
+    snapshot.scheduler = scheduler
+    refused = sorted(kind for kind, listing in listings.items() if listing.unreadable and not listing.missing)
+    return Dumped(snapshot, notes, refused)
+
+
+def _version(asker: Asker) -> str | None:
+    """The cluster's release, if it is told. Also the first thing that is asked: is this an API server at all?"""
+    try:
+        version = msgspec.json.decode(asker.get("/version", what="version"), type=_Version)
+    except Refused as refused:
+        if refused.status == 403:
+            return None
+        raise asker.nonsense("version", "this is no Kubernetes API server") from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise asker.nonsense("version", "this is no Kubernetes API server") from None
+    if _RELEASE.match(version.git_version):
+        plain = f"v{version.major}.{version.minor.rstrip('+')}"
+        # A server that was built from no release tells its version but here.
+        return version.git_version if version.git_version.startswith(f"{plain}.") or not version.major else plain
+    return version.git_version
+
+
+def _served(asker: Asker) -> Callable[[str, str], bool]:
+    """Whether a version of a group is worth asking for; if the server does not tell, every one is."""
+    try:
+        groups = msgspec.json.decode(asker.get("/apis", what="API groups"), type=_Groups).groups or []
+    except (msgspec.DecodeError, UnicodeDecodeError, Refused):
+        return lambda group, version: True
+    there = {(group.name, one.version) for group in groups for one in group.versions or ()}
+    return lambda group, version: not group or (group, version) in there
+
+
+def _at_a_time(asker: Asker, read: Callable[[KindSource], Listing], sources: Iterable[KindSource]) -> Iterator[Listing]:
+    """Read several kinds at the same time; the first failure ends all.
+
+    The threads are daemons: whoever is interrupted does not wait for a server.
+    """
+    todo: queue.SimpleQueue[KindSource] = queue.SimpleQueue()
+    done: queue.SimpleQueue[Listing | BaseException] = queue.SimpleQueue()
+    number = 0
+    for source in sources:
+        todo.put(source)
+        number += 1
+
+    def work() -> None:
+        try:
+            while not asker.stop.is_set():
+                done.put(read(todo.get_nowait()))
+        except queue.Empty:
+            return
+        except BaseException as error:
+            done.put(error)
+
+    for _ in range(min(AT_A_TIME, number)):
+        threading.Thread(target=work, daemon=True).start()
+    try:
+        for _ in range(number):
+            result = done.get()
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+    except BaseException:
+        asker.stop.set()
+        raise
+
+
+def _snapshot(listings: dict[str, Listing]) -> Snapshot:
+    snapshot, dropped = Snapshot(), set[str]()
+    for source in CATALOGUE:
+        kind, listing = source.kind, listings[source.kind]
+        if listing.unreadable:
+            if not (source.rare and listing.missing):
+                snapshot.unreadable[kind] = listing.unreadable
+            continue
+        if kind in KINDS:
+            snapshot.objects.extend(KINDS[kind], listing.objects)
+        if kind in KEPT_WHOLE:
+            snapshot.whole[kind] = listing.whole
+        snapshot.resource_versions[kind] = listing.resource_version
+        dropped |= listing.dropped
+    snapshot.dropped = sorted(dropped)
+    return snapshot

@@ -1,0 +1,83 @@
+"""What every recogniser of a directory layout answers with, and what they have in common."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kwhatif.snapshot.catalogue import CATALOGUE
+from kwhatif.snapshot.files import os_error
+
+__all__ = ["FEWEST_NAMESPACES", "RESOURCES", "Tree", "partial", "skipped", "walked"]
+
+# Every cluster has these, and makes them again when they are deleted. Upstream:
+# pkg/controlplane/controller/systemnamespaces/system_namespaces_controller.go.
+_SYSTEM_NAMESPACES = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
+FEWEST_NAMESPACES = len(_SYSTEM_NAMESPACES)
+"""No cluster has fewer."""
+
+_MOST_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The files of a dump that are to be read, and what its layout says besides.
+
+    An object in several ``files`` is taken from the first of them. ``skipped`` counts the others by what they are
+    ("log file"). ``namespaces`` are those whose pods were gathered. ``taken_at`` is an RFC 3339 time.
+    """
+
+    layout: str
+    files: tuple[str, ...]
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    namespaces: frozenset[str] = frozenset()
+    taken_at: str | None = None
+    kubernetes_version: str | None = None
+
+
+RESOURCES = frozenset((source.group or "core", source.plural) for source in CATALOGUE)
+"""(API group, resource) of all that is read, such as ("core", "nodes"); files are named by these."""
+
+
+def walked(root: str) -> Iterator[tuple[str, ...]]:
+    """The names that lead from ``root`` to each file below it, in a fixed order. Raises InputError."""
+
+    def stop(error: OSError) -> None:
+        raise os_error(error, error.filename or root) from None
+
+    for directory, below, names in os.walk(root, onerror=stop):
+        below.sort()
+        inner = os.path.relpath(directory, root)
+        parts = () if inner == os.curdir else tuple(inner.split(os.sep))
+        for name in sorted(names):
+            yield (*parts, name)
+
+
+def skipped(files: Iterable[tuple[str, ...]]) -> dict[str, int]:
+    """How many files of each sort were not opened."""
+    counts = Counter(map(_sort_of, files))
+    return dict(sorted(counts.items()))
+
+
+def _sort_of(parts: tuple[str, ...]) -> str:
+    stem, suffix = os.path.splitext(parts[-1])
+    # Sonobuoy puts group and version before the resource.
+    resources = {stem.rpartition("_")[2], *parts[-2:-1]}
+    if "secrets" in resources:
+        return "secrets file"
+    if "events" in resources:
+        return "events file"
+    return "log file" if suffix in (".log", ".logs") or stem == "logs" or "logs" in parts else "other file"
+
+
+def partial(namespaces: Iterable[str]) -> str:
+    """What is to be said of a dump of some namespaces only; nothing if it seems to be of all."""
+    there = sorted(namespaces)
+    if set(there) >= _SYSTEM_NAMESPACES:
+        return ""
+    if not there:
+        return "the dump holds the pods of no namespace"
+    more = f" and {len(there) - _MOST_NAMED} more" if len(there) > _MOST_NAMED else ""
+    return f"the dump holds those of namespace {', '.join(there[:_MOST_NAMED])}{more} alone"

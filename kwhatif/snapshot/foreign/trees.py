@@ -1,0 +1,25 @@
+"""Which of the known layouts a directory has."""
+
+from __future__ import annotations
+
+import os
+
+from kwhatif.snapshot.files import os_error
+from kwhatif.snapshot.foreign.cluster_info import cluster_info_dump
+from kwhatif.snapshot.foreign.must_gather import must_gather
+from kwhatif.snapshot.foreign.sonobuoy import sonobuoy_results
+from kwhatif.snapshot.foreign.tree import Tree
+
+__all__ = ["tree_of"]
+
+RECOGNISERS = (must_gather, sonobuoy_results, cluster_info_dump)
+
+
+def tree_of(path: str) -> Tree | None:
+    """The files of a dump; None of a file, standard input or a directory of manifests. Raises InputError."""
+    if not os.path.isdir(path):
+        return None
+    try:
+        return next((tree for recognise in RECOGNISERS if (tree := recognise(path)) is not None), None)
+    except OSError as error:
+        raise os_error(error, error.filename or path) from None

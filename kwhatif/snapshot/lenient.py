@@ -1,0 +1,351 @@
+"""Everything that can be read of files, and everything that is wrong with the rest: for looking at broken snapshots.
+
+What decodes is taken at once; only an object that does not is held against the schema, which finds all its misfits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import jsonschema
+import msgspec
+
+from kwhatif.api.decode import decode_json, decode_list
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, Objects, struct_for
+from kwhatif.api.meta import Resource
+from kwhatif.api.mismatch import described, step
+from kwhatif.api.quantity import Quantity, QuantityError
+from kwhatif.errors import InputError
+from kwhatif.snapshot.documents import Document, read_documents
+from kwhatif.snapshot.files import called, once, read_paths
+from kwhatif.snapshot.foreign.kwok import is_recorded
+from kwhatif.snapshot.foreign.simulator import simulator_export
+from kwhatif.snapshot.foreign.trees import tree_of
+from kwhatif.snapshot.model import API_VERSION, KIND, Snapshot, read_envelope
+from kwhatif.snapshot.objects import Item, check_name, decode, head_of, items_of, put_in_namespace
+from kwhatif.snapshot.schema import cluster_snapshot_schema
+
+__all__ = ["Lenient", "Place", "Problem", "read_leniently"]
+
+_MOST_PROBLEMS = 10_000
+"""With so many behind, the rest of a file's documents is not looked at."""
+
+_MOST_EXPLAINED = 1000
+"""The schema takes its time: once there are so many problems, the first misfit of each object has to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an object stands: the file or document, and the path in it."""
+
+    source: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that cannot be read. ``rule`` is ``syntax``, ``schema`` or ``duplicate-object``."""
+
+    rule: str
+    object: str
+    place: Place
+    text: str
+
+
+@dataclass
+class Lenient:
+    """What could be read. Of objects that appear twice the first is in ``snapshot``; ``whole`` ones only count there.
+
+    ``places`` are by kind, namespace and name; ``misread`` are the objects with a name that could not be read.
+    ``dumped`` are those of the dump that is being read, in which an object may stand more than once.
+    """
+
+    snapshot: Snapshot = field(default_factory=Snapshot)
+    problems: list[Problem] = field(default_factory=list)
+    places: dict[tuple[str, str, str], Place] = field(default_factory=dict)
+    misread: set[tuple[str, str, str]] = field(default_factory=set)
+    dumped: set[tuple[str, str, str]] | None = None
+
+    def take(self, kind: str, obj: Resource, place: Place) -> None:
+        """Keep an object, or the problem that there is one of its name already."""
+        if kind in NAMESPACED:
+            put_in_namespace(obj, "default")
+        key = (kind, obj.namespace, obj.name)
+        if self.dumped is not None and key in self.dumped:
+            return
+        first = self.places.setdefault(key, place)
+        if self.dumped is not None:
+            self.dumped.add(key)
+        if first is not place:
+            self.problems.append(
+                Problem("duplicate-object", _name(kind, obj), place, f"appears twice: also in {first}")
+            )
+        elif kind in KINDS:
+            self.snapshot.objects.add(obj)
+
+
+def read_leniently(paths: Sequence[str]) -> Lenient:
+    """Read snapshots and manifests as ``load_snapshot`` does, but go on where it stops.
+
+    Raises InputError only for files that cannot be opened or unpacked.
+    """
+    found = Lenient()
+    for path in once(paths):
+        tree = tree_of(path)
+        found.dumped = set() if tree else None
+        for text in read_paths(tree.files if tree else [path]):
+            try:
+                documents = read_documents(text)
+                if not documents:
+                    raise InputError("holds no objects: it is empty")
+            except InputError as error:
+                found.problems.append(Problem("syntax", "", Place(text.name, error.place or "$"), error.problem))
+                continue
+            for document in documents:
+                if len(found.problems) >= _MOST_PROBLEMS:
+                    place = Place(document.source, "$")
+                    found.problems.append(Problem("syntax", "", place, "not looked at: too much is wrong before it"))
+                    break
+                _Reader(found, document).read()
+    found.snapshot.source = found.snapshot.source or ", ".join(map(called, paths))
+    return found
+
+
+class _Reader:
+    """Reads one document."""
+
+    def __init__(self, found: Lenient, document: Document) -> None:
+        self._found, self._document = found, document
+
+    def read(self) -> None:
+        document = self._document
+        try:
+            api_version, kind = head_of(document)
+            if kind == KIND and api_version.partition("/")[0] == API_VERSION.partition("/")[0]:
+                self._snapshot()
+            else:
+                for item in self._items(api_version or kind):
+                    struct = struct_for(item.api_version, item.kind)
+                    kind = item.kind if struct or item.kind not in KINDS else f"{item.kind}.{item.api_version}"
+                    self._one(kind, item.value, Place(item.source, item.place))
+        except InputError as error:
+            self._problem("schema", "", Place(error.source or document.source, error.place or "$"), error.problem)
+
+    def _items(self, head: str) -> Iterator[Item]:
+        export = None if head else simulator_export(self._document)
+        if export is None and not head and self._found.dumped is not None:
+            # What is no object of Kubernetes may well stand in a dump.
+            return
+        for item in export.items() if export else items_of(self._document):
+            if not is_recorded(item.api_version, item.kind):
+                yield item
+
+    def _problem(self, rule: str, name: str, place: Place, text: str) -> None:
+        self._found.problems.append(Problem(rule, name, place, text))
+
+    def _snapshot(self) -> None:
+        parts = _parts(self._document.value, "$")
+        lists = _parts(parts.pop("objects", {}), "$.objects")
+        envelope: dict[str, Any] = {"objects": {}}
+        for key, value in parts.items():
+            try:
+                envelope[key] = _without_nulls(_plain(value))
+            except InputError as error:
+                place = Place(self._document.source, f"${step(key)}")
+                self._problem("schema", "", _inside(place, error.place), error.problem)
+        self._metadata(envelope)
+        for kind, listed in lists.items():
+            self._list(kind, listed)
+
+    def _metadata(self, envelope: dict[str, Any]) -> None:
+        misfits = list(_misfits(envelope, ""))
+        for place, text in misfits:
+            self._problem("schema", "", Place(self._document.source, place), text)
+        try:
+            read = read_envelope(envelope)
+        except InputError as error:
+            if not misfits:
+                self._problem("schema", "", Place(self._document.source, error.place), error.problem)
+            return
+        read.objects = Objects()
+        mine, read.source = self._found.snapshot, self._found.snapshot.source or read.source
+        if not mine.taken_at and not mine.unreadable and not mine.inconsistencies:
+            read.objects = mine.objects
+            self._found.snapshot = read
+
+    def _list(self, kind: str, listed: Any) -> None:
+        path = "$.objects" + step(kind)
+        source = self._document.source
+        struct = KINDS.get(kind, Resource)
+        if kind in KINDS:
+            self._found.snapshot.objects.extend(struct, [])
+        try:
+            good = _decoded(listed, struct)
+        except InputError:
+            good = None
+        if good is not None:
+            for i, obj in enumerate(good):
+                self._checked(kind, obj, Place(source, f"{path}[{i}]"))
+            return
+        try:
+            elements = _decoded(listed, msgspec.Raw if isinstance(listed, msgspec.Raw) else Any)
+        except InputError as error:
+            self._problem("schema", "", Place(source, path + error.place.removeprefix("$")), error.problem)
+            return
+        for i, element in enumerate(elements):
+            self._one(kind, element, Place(source, f"{path}[{i}]"))
+
+    def _one(self, kind: str, value: Any, place: Place) -> None:
+        try:
+            obj = decode(value, KINDS.get(kind, Resource))
+        except InputError as error:
+            plain = _soundly_plain(value)
+            first = (error.place or "$", error.problem)
+            thorough = plain is not None and len(self._found.problems) < _MOST_EXPLAINED
+            misfits = (list(_misfits(plain, kind)) if thorough else []) or [first]
+            namespace, name = _names_in(plain)
+            self._found.misread.add((kind, namespace or ("default" if kind in NAMESPACED else ""), name))
+            called = f"{kind} {namespace}/{name}" if namespace and name else f"{kind} {name}".strip()
+            for where, text in misfits:
+                self._problem("schema", called, _inside(place, where), text)
+            return
+        self._checked(kind, obj, place)
+
+    def _checked(self, kind: str, obj: Resource, place: Place) -> None:
+        try:
+            check_name(obj)
+        except InputError as error:
+            self._problem("schema", kind, _inside(place, error.place), error.problem)
+            return
+        if (kind in KINDS or kind in KEPT_WHOLE) and obj.kind not in (None, kind):
+            text = f'expected "{kind}", found {described(obj.kind)}'
+            self._problem("schema", _name(kind, obj), _inside(place, "$.kind"), text)
+            return
+        self._found.take(kind, obj, place)
+
+
+def _inside(place: Place, path: str) -> Place:
+    return Place(place.source, place.path + path.removeprefix("$"))
+
+
+def _name(kind: str, obj: Resource) -> str:
+    return f"{kind} {obj.namespace}/{obj.name}" if obj.namespace else f"{kind} {obj.name}"
+
+
+def _names_in(plain: Any) -> tuple[str, str]:
+    """Namespace and name of an object that is not sound, as far as it has them."""
+    metadata = plain.get("metadata") if isinstance(plain, dict) else None
+    parts = [metadata.get(key) if isinstance(metadata, dict) else None for key in ("namespace", "name")]
+    namespace, name = (part if isinstance(part, str) else "" for part in parts)
+    return namespace, name
+
+
+def _parts(value: Any, place: str) -> dict[str, Any]:
+    """The fields of an object, not yet decoded where they were raw. Raises InputError."""
+    try:
+        raw = isinstance(value, msgspec.Raw)
+        return dict(decode(value if value is not None else {}, dict[str, msgspec.Raw] if raw else dict[str, Any]))
+    except InputError as error:
+        raise InputError(error.problem, place=place + error.place.removeprefix("$")) from None
+
+
+def _decoded(listed: Any, type_: Any) -> list[Any]:
+    if isinstance(listed, msgspec.Raw):
+        return decode_list(listed, type_)
+    return list(decode(listed if listed is not None else [], list[type_]))
+
+
+def _plain(value: Any) -> Any:
+    """Raw JSON as plain values. Raises InputError for numbers that are none here."""
+    return decode_json(value, Any) if isinstance(value, msgspec.Raw) else value
+
+
+def _soundly_plain(value: Any) -> Any:
+    """The same without nulls; None if it cannot be had."""
+    try:
+        return _without_nulls(_plain(value))
+    except InputError:
+        return None
+
+
+def _without_nulls(value: Any) -> Any:
+    """Null is the same as absent."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+# --- the schema
+
+
+def _misfits(value: Any, kind: str) -> Iterator[tuple[str, str]]:
+    """Path and text of all that the schema does not allow: of an object of a kind, or (no kind) of the envelope."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for error in _validator(kind).iter_errors(value):
+        for leaf in _leaves(error):
+            path = "".join(f"[{key}]" if isinstance(key, int) else step(key) for key in leaf.absolute_path)
+            # Numbers padded, so that the tenth element comes after the second.
+            found.setdefault((f"${path}", _said(leaf)), [str(key).zfill(6) for key in leaf.absolute_path])
+    yield from sorted(found, key=lambda misfit: (found[misfit], misfit))
+
+
+@cache
+def _validator(kind: str) -> Any:
+    schema = cluster_snapshot_schema()
+    if kind:
+        listed = schema["properties"]["objects"]["properties"].get(kind)
+        schema = {**(listed["items"] if listed else {"$ref": "#/$defs/Named"}), "$defs": schema["$defs"]}
+    checker = jsonschema.FormatChecker(())
+    checker.checks("quantity", QuantityError)(lambda value: Quantity.from_json(value) is not None)
+    return jsonschema.Draft202012Validator(schema, format_checker=checker)
+
+
+def _leaves(error: Any) -> Iterator[Any]:
+    """Of "this or null", what speaks of this."""
+    if error.validator != "anyOf" or not error.context:
+        yield error
+        return
+    for inner in error.context:
+        if not (inner.validator == "type" and inner.validator_value == "null"):
+            yield from _leaves(inner)
+
+
+_TYPES = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "an integer",
+    "number": "a number",
+    "object": "an object",
+    "string": "a string",
+}
+_A_QUANTITY = 'a quantity such as "500m" or "1Gi"'
+
+
+def _said(error: Any) -> str:
+    """A schema's complaint in the words of the reader that decodes."""
+    found = described(error.instance)
+    match error.validator:
+        case "type" if error.schema.get("format") == "quantity":
+            return f"expected {_A_QUANTITY}, found {found}"
+        case "type":
+            names = [error.validator_value] if isinstance(error.validator_value, str) else error.validator_value
+            return f"expected {' or '.join(_TYPES[name] for name in names if name in _TYPES)}, found {found}"
+        case "format":
+            return f"expected {_A_QUANTITY}, found {found}"
+        case "minimum" | "maximum":
+            least, most = (error.schema.get(bound) for bound in ("minimum", "maximum"))
+            return f"expected an integer from {least} to {most}, found {found}"
+        case "const":
+            return f"expected {described(error.validator_value)}, found {found}"
+        case "required":
+            missing = [key for key in error.validator_value if key not in error.instance]
+            return f"the field {missing[0]} is missing"
+        case "minLength":
+            return "expected a name, found none"
+    return str(error.message)

@@ -1,0 +1,177 @@
+"""All objects of one kind, in pages, each decoded as it comes so that only what is read is ever held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from kwhatif.api.decode import decode_json, decode_list
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS
+from kwhatif.api.meta import Resource
+from kwhatif.errors import InputError
+from kwhatif.snapshot.asking import Asker, Gone, Refused
+from kwhatif.snapshot.catalogue import KindSource
+from kwhatif.snapshot.objects import check_name, inside
+from kwhatif.snapshot.pruning import prune_object, prune_whole
+
+__all__ = ["Listing", "Progress", "read_kind"]
+
+RESTARTS = 3
+"""So often a list is begun anew in pages; then it is asked for as a whole, which cannot expire on the way."""
+
+CUT_SHORT = 3
+"""So often a page is asked for again that came without its end, or was no JSON at all."""
+
+Progress = Callable[[str, int, int | None], None]
+"""Hears the kind, how many objects were read so far, and of how many, if the server tells."""
+
+
+@dataclass
+class Listing:
+    """What came of one kind. ``missing``: no version that can be read is served."""
+
+    kind: str
+    resource_version: str = ""
+    objects: list[Resource] = field(default_factory=list)
+    whole: list[dict[str, Any]] = field(default_factory=list)
+    dropped: set[str] = field(default_factory=set)
+    repeated: list[str] = field(default_factory=list)
+    unreadable: str = ""
+    missing: bool = False
+
+    def __len__(self) -> int:
+        return max(len(self.objects), len(self.whole))
+
+
+class _ListMeta(msgspec.Struct, rename="camel"):
+    resource_version: str | None = None
+    continue_: str | None = msgspec.field(default=None, name="continue")
+    remaining_item_count: int | None = None
+
+
+_NONE = msgspec.Raw()
+
+
+class _Page(msgspec.Struct):
+    kind: str | None = None
+    metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
+    items: msgspec.Raw = _NONE
+
+
+def read_kind(
+    asker: Asker,
+    source: KindSource,
+    served: Callable[[str, str], bool],
+    *,
+    page_size: int,
+    keep_templates: bool = False,
+    progress: Progress = lambda kind, count, total: None,
+) -> Listing:
+    """All objects of a kind, from the best version that is ``served`` (group, version).
+
+    Raises ClusterError, and InputError for an object that is not what it should be.
+    """
+    for version in source.versions:
+        if not served(source.group, version):
+            continue
+        try:
+            return _Reader(asker, source, version, page_size, keep_templates, progress).read()
+        except Refused as refused:
+            if refused.status == 403:
+                return Listing(source.kind, unreadable=f"forbidden ({refused.reason})")
+    group = f"{source.group}/" if source.group else ""
+    tried = ", ".join(f"{group}{version}" for version in source.versions)
+    return Listing(source.kind, unreadable=f"the cluster does not serve it (404: {tried})", missing=True)
+
+
+class _Reader:
+    def __init__(
+        self, asker: Asker, source: KindSource, version: str, page_size: int, keep_templates: bool, progress: Progress
+    ) -> None:
+        self._asker, self._source, self._page_size = asker, source, page_size
+        self._path, self._progress = source.path(version), progress
+        self._api_version = f"{source.group}/{version}" if source.group else version
+        self._keep_templates = keep_templates
+
+    def read(self) -> Listing:
+        for _ in range(RESTARTS):
+            try:
+                return self._in_pages(self._page_size)
+            except Gone:
+                self._asker.tell(f"list of {self._source.plural}: expired before it was read (410); reading it again")
+        try:
+            return self._in_pages(0)
+        except Gone:
+            raise self._asker.nonsense(f"list of {self._source.plural}", "expires before it is read (410)") from None
+
+    def _in_pages(self, size: int) -> Listing:
+        """One list from its beginning. Raises Gone if its version is forgotten on the way."""
+        listing, token = Listing(self._source.kind), ""
+        while True:
+            params: dict[str, str | int] = {"limit": size} if size else {}
+            if token:
+                params["continue"] = token
+            page = self._page(params)
+            listing.resource_version = page.metadata.resource_version or listing.resource_version
+            self._take(page.items, listing)
+            remaining = page.metadata.remaining_item_count
+            self._progress(self._source.kind, len(listing), None if remaining is None else len(listing) + remaining)
+            following = page.metadata.continue_ or ""
+            if not following:
+                return _without_repetitions(listing)
+            if following == token:
+                raise self._asker.nonsense(f"list of {self._source.plural}", "the next page is the same page again")
+            token = following
+
+    def _page(self, params: dict[str, str | int]) -> _Page:
+        what = f"list of {self._source.plural}"
+        for attempt in range(CUT_SHORT):
+            body = self._asker.get(self._path, params, what=what)
+            try:
+                page = decode_json(body, _Page)
+            except InputError as error:
+                # An answer without a length that was cut looks like a complete one.
+                if attempt + 1 < CUT_SHORT:
+                    continue
+                raise self._asker.nonsense(what, f"{error.problem}, found in what the server answers") from None
+            if not (page.kind or "").endswith("List") or page.items is _NONE:
+                raise self._asker.nonsense(what, f'expected a list, found kind "{page.kind or ""}"')
+            return page
+        raise AssertionError("the last attempt either returns or raises")
+
+    def _take(self, items: msgspec.Raw, listing: Listing) -> None:
+        kind, first = self._source.kind, len(listing)
+        try:
+            if kind in KINDS:
+                objects = decode_list(items, KINDS[kind])
+                for obj in objects:
+                    check_name(obj)
+                    prune_object(obj)
+                listing.objects += objects
+            if kind in KEPT_WHOLE:
+                for found in decode_list(items, dict[str, Any]):
+                    whole = {"apiVersion": self._api_version, "kind": kind, **found}
+                    prune_whole(whole, kind, listing.dropped, keep_templates=self._keep_templates)
+                    listing.whole.append(whole)
+        except InputError as error:
+            raise inside(error, f"list of {self._source.plural} (from object {first})", "$.items") from None
+
+
+def _without_repetitions(listing: Listing) -> Listing:
+    """A list that begins at one version and goes on at another may show an object twice: the later one counts."""
+    keys = [(obj.namespace, obj.name) for obj in listing.objects] or [_key(whole) for whole in listing.whole]
+    last = {key: i for i, key in enumerate(keys)}
+    if len(last) < len(keys):
+        listing.repeated = sorted({"/".join(filter(None, k)) for i, k in enumerate(keys) if last[k] != i})
+        kept = sorted(last.values())
+        listing.objects = [listing.objects[i] for i in kept] if listing.objects else []
+        listing.whole = [listing.whole[i] for i in kept] if listing.whole else []
+    return listing
+
+
+def _key(whole: dict[str, Any]) -> tuple[str, str]:
+    metadata = whole["metadata"]
+    return metadata.get("namespace") or "", metadata.get("name") or ""

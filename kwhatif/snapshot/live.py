@@ -1,0 +1,210 @@
+"""The one place that knows the ``kubernetes`` client: who we are, where the API server is, and one GET.
+
+The client does what is its own: kubeconfig files, contexts, service accounts, exec plugins, TLS and proxies. What is
+asked, how often and what becomes of the answer is decided elsewhere; so the client itself repeats nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import socket
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from kwhatif.errors import ClusterError
+
+__all__ = ["Connection", "Dropped", "LiveCluster", "Reply"]
+
+_IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+_LIBRARY_WORDS = re.compile(r"^(Invalid kube-config file\. |Invalid kube-config\. |\[Errno \d+\] )+")
+_TEMPORARY_ADDRESS = re.compile(r" \(_ssl\.c:\d+\)")
+_MOST_SECONDS_TO_CONNECT = 10.0
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Which cluster, and who asks; ``timeout`` is in seconds, for one answer to begin or to go on."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    user: str | None = None
+    groups: Sequence[str] = ()
+    insecure: bool = False
+    timeout: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An HTTP answer, complete. Names of headers are in any case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Dropped(Exception):
+    """No answer, or not all of it. ``final``: to ask again would not help."""
+
+    def __init__(self, problem: str, *, final: bool = False) -> None:
+        self.final = final
+        super().__init__(problem)
+
+
+class LiveCluster:
+    """An API server. May be asked from several threads. Raises ClusterError if it is not known how to reach it."""
+
+    def __init__(self, connection: Connection) -> None:
+        import urllib3
+        from kubernetes.client import ApiClient, Configuration
+
+        self._urllib3: Any = urllib3
+        self._lock = threading.Lock()
+        self._complaints = _Complaints()
+        self._configuration: Any = Configuration()
+        self.context = _configure(self._configuration, connection, self._complaints)
+        if connection.insecure:
+            self._configuration.verify_ssl = False
+        if not self._configuration.verify_ssl:
+            warnings.filterwarnings("ignore", category=urllib3.exceptions.InsecureRequestWarning)
+        client: Any = ApiClient(self._configuration)
+        self._pool: Any = client.rest_client.pool_manager
+        connect = min(_MOST_SECONDS_TO_CONNECT, connection.timeout)
+        self._timeout = urllib3.Timeout(connect=connect, read=connection.timeout)
+        self._headers = [("accept", "application/json"), ("accept-encoding", "gzip"), ("user-agent", "kwhatif")]
+        if connection.user is not None:
+            self._headers.append(("impersonate-user", connection.user))
+        self._headers += [("impersonate-group", group) for group in connection.groups]
+
+    @property
+    def host(self) -> str:
+        """``https://10.0.0.1:6443``, without a name or password that may stand in it."""
+        url = urlsplit(str(self._configuration.host))
+        return url._replace(netloc=url.netloc.rpartition("@")[2]).geturl()
+
+    @property
+    def name(self) -> str:
+        """What to call the cluster: its context and its address."""
+        return f"{self.context} ({self.host})"
+
+    @property
+    def complaint(self) -> str:
+        """What the client last complained about while it fetched credentials; usually nothing."""
+        return self._complaints.last
+
+    def __enter__(self) -> LiveCluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.clear()
+
+    def get(self, path: str, params: Mapping[str, str | int] | None = None) -> Reply:
+        """Ask once. Raises Dropped if no answer came, or not all of it."""
+        url = f"{str(self._configuration.host).rstrip('/')}{path}"
+        if params:
+            url += f"?{urlencode(params)}"
+        errors = self._urllib3.exceptions
+        headers = self._urllib3.response.HTTPHeaderDict(self._headers)
+        try:
+            with self._lock, self._complaints:  # credentials may have to be fetched anew
+                token = self._configuration.auth_settings().get("BearerToken")
+            if token is not None:
+                headers["authorization"] = token["value"]
+            reply = self._pool.request(
+                "GET",
+                url,
+                headers=headers,
+                timeout=self._timeout,
+                retries=False,
+                redirect=False,
+                enforce_content_length=True,
+            )
+        except (errors.HTTPError, OSError, ValueError) as error:
+            raise _dropped(error, errors) from None
+        return Reply(reply.status, reply.headers, reply.data)
+
+
+def _configure(configuration: Any, connection: Connection, complaints: _Complaints) -> str:
+    """Fill in where the server is and who we are; the name of the context."""
+    import kubernetes.config
+    import yaml
+
+    config: Any = kubernetes.config
+    path = connection.kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
+    files = [file for file in path.split(os.pathsep) if file]
+    there = [file for file in files if Path(file).expanduser().exists()]
+    try:
+        with complaints:
+            if not there and not connection.kubeconfig and not connection.context and os.environ.get(_IN_CLUSTER):
+                path = "in-cluster"
+                config.load_incluster_config(client_configuration=configuration)
+                return path
+            if not there:
+                raise ClusterError(f"no kubeconfig: {path}: no such file; name one with --kubeconfig")
+            path = os.pathsep.join(there)
+            config.load_kube_config(path, context=connection.context, client_configuration=configuration)
+            context = connection.context or config.list_kube_config_contexts(path)[1]["name"]
+    except config.ConfigException as error:
+        raise ClusterError(f"{path}: {_in_words(error)}") from None
+    except yaml.YAMLError as error:
+        raise ClusterError(f"{path}: not valid YAML: {_in_words(error)}") from None
+    except OSError as error:
+        raise ClusterError(f"{error.filename or path}: cannot be read: {error.strerror or error}") from None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        # The client takes the shape of the file for granted.
+        raise ClusterError(f"{path}: not a kubeconfig") from None
+    if complaints.last:
+        raise ClusterError(f"{path}: context {context}: no credentials: {complaints.last}")
+    return str(context)
+
+
+class _Complaints(logging.Handler):
+    """Keeps what the client logs when credentials cannot be had: it goes on without them."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.last = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.last = _in_words(record.getMessage())
+
+    def __enter__(self) -> None:
+        logging.getLogger().addHandler(self)
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger().removeHandler(self)
+
+
+def _dropped(error: Exception, errors: Any) -> Dropped:
+    """What went wrong on the way, in a few words."""
+    reason = getattr(error, "reason", None)
+    cause = reason if isinstance(reason, Exception) else error
+    below = cause.__cause__ or cause.__context__
+    if isinstance(cause, errors.SSLError) or "CERTIFICATE_VERIFY_FAILED" in str(cause):
+        return Dropped(
+            f"TLS: {_TEMPORARY_ADDRESS.sub('', str(cause)).removeprefix('[SSL: CERTIFICATE_VERIFY_FAILED] ')}",
+            final=True,
+        )
+    if isinstance(below, socket.gaierror):
+        return Dropped("no such host")
+    if isinstance(cause, errors.ConnectTimeoutError) and not isinstance(cause, errors.NewConnectionError):
+        return Dropped("no connection within the time allowed (--request-timeout)")
+    if isinstance(cause, errors.TimeoutError) and not isinstance(cause, errors.NewConnectionError):
+        return Dropped("no answer within the time allowed (--request-timeout)")
+    if isinstance(below, OSError) and below.strerror:
+        return Dropped(below.strerror.lower())
+    if isinstance(cause, errors.ProtocolError | errors.IncompleteRead):
+        return Dropped("the connection was cut")
+    if isinstance(cause, OSError) and cause.strerror:
+        return Dropped(f"{cause.filename or ''}: {cause.strerror}".lstrip(": "), final=True)
+    return Dropped(_in_words(cause))
+
+
+def _in_words(error: object) -> str:
+    return _LIBRARY_WORDS.sub("", " ".join(str(error).split()))

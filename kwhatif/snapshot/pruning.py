@@ -1,0 +1,182 @@
+"""What a snapshot of a live cluster leaves out: all that nothing here reads, and much that is nobody's business.
+
+Objects that are decoded lose everything their Struct has no field for. Here is the rest: annotations, the noise of
+conditions, and the pod templates of objects that are kept as plain values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import fields, force_setattr, replace
+
+from kwhatif.api.core import Condition, Container, ContainerStatus, Node, Pod, PodSpec, Volume
+from kwhatif.api.meta import ObjectMeta, Resource
+
+__all__ = ["KEPT_ANNOTATIONS", "prune_object", "prune_template", "prune_whole"]
+
+Plain = dict[str, Any]
+
+KEPT_ANNOTATIONS = frozenset(
+    {
+        *("controller.kubernetes.io/pod-deletion-cost", "kubernetes.io/config.mirror"),
+        *("deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"),
+        *("deployment.kubernetes.io/revision", "deprecated.daemonset.template.generation"),
+        *("pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"),
+        *("resource.kubernetes.io/extended-resource-claim", "resource.kubernetes.io/pod-claim-name"),
+        *("scheduler.alpha.kubernetes.io/defaultTolerations", "scheduler.alpha.kubernetes.io/node-selector"),
+        "scheduler.alpha.kubernetes.io/tolerationsWhitelist",
+        "storage.alpha.kubernetes.io/migrated-plugins",
+        *("storageclass.beta.kubernetes.io/is-default-class", "storageclass.kubernetes.io/is-default-class"),
+        *("volume.beta.kubernetes.io/storage-class", "volume.kubernetes.io/selected-node"),
+    }
+)
+"""The annotations that scheduling, admission or the controllers read."""
+
+_KEPT_METADATA = (*(f.encode_name for f in fields(ObjectMeta)), "generation")
+_KEPT_STATUS = {"StatefulSet": ("currentRevision", "updateRevision"), "ResourceQuota": ("hard", "used")}
+_KEPT_CONDITIONS = frozenset({"DisruptionTarget", "PodResizePending", "PodScheduled", "Ready"})
+_KEPT_OF_SPEC = frozenset({*(f.encode_name for f in fields(PodSpec)), "activeDeadlineSeconds", "restartPolicy"})
+_KEPT_OF_CONTAINER = frozenset({*(f.encode_name for f in fields(Container)), "imagePullPolicy"})
+_CONTAINERS = ("containers", "initContainers")
+_VOLUME_SOURCES = {f.encode_name: f.type for f in fields(Volume) if f.name != "name"}
+_EMPTY_DIR = "emptyDir"
+_TEMPLATES = {
+    **dict.fromkeys(
+        ("DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"), ("spec",)
+    ),
+    "CronJob": ("spec", "jobTemplate", "spec"),
+}
+# Every stored template has these; to leave them out is to leave out nothing.
+_DEFAULTS: Plain = {
+    "dnsPolicy": "ClusterFirst",
+    "enableServiceLinks": True,
+    "securityContext": {},
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+
+
+# --- objects that are decoded
+
+
+def prune_object(obj: Resource) -> None:
+    """Take out of an object that was just decoded what its Struct could hold but nothing reads."""
+    meta = obj.metadata
+    if meta.annotations:
+        kept = {key: value for key, value in meta.annotations.items() if key in KEPT_ANNOTATIONS}
+        force_setattr(meta, "annotations", kept or None)
+    if isinstance(obj, Pod):
+        _prune_pod(obj)
+    elif isinstance(obj, Node) and obj.status.conditions:
+        force_setattr(obj.status, "conditions", [_without_message(one) for one in obj.status.conditions])
+
+
+def _prune_pod(pod: Pod) -> None:
+    if pod.spec.volumes:
+        # What is left of most volumes is a name, and that is made up anew for each pod.
+        volumes = [volume for volume in pod.spec.volumes if volume != Volume(name=volume.name)]
+        force_setattr(pod.spec, "volumes", volumes)
+    status = pod.status
+    if status.conditions:
+        # An empty list says that the pod is not ready, none at all that nobody knows.
+        kept = [condition for condition in status.conditions if _tells(condition)]
+        force_setattr(status, "conditions", [_without_message(one) if one.status == "True" else one for one in kept])
+    if any(condition.type == "PodResizePending" for condition in status.conditions or ()) or status.resize:
+        return
+    for name, containers in (
+        ("container_statuses", pod.spec.containers),
+        ("init_container_statuses", pod.spec.init_containers),
+    ):
+        statuses = getattr(status, name)
+        if statuses:
+            by_name = {container.name: container for container in containers or ()}
+            force_setattr(status, name, [one for one in statuses if _resized(one, by_name.get(one.name))] or None)
+
+
+def _tells(condition: Condition) -> bool:
+    """Whether somebody reads a condition of a pod. That a pod with a node was scheduled is no news."""
+    return condition.type in _KEPT_CONDITIONS and (condition.type, condition.status) != ("PodScheduled", "True")
+
+
+def _without_message(condition: Condition) -> Condition:
+    return condition if condition.message is None else replace(condition, message=None)
+
+
+def _resized(status: ContainerStatus, container: Container | None) -> bool:
+    """Whether a container has or was promised other resources than it asks for: only then its status matters."""
+    asked = (container.resources.requests if container and container.resources else None) or {}
+    actual = status.resources.requests if status.resources else None
+    return any(found is not None and found != asked for found in (actual, status.allocated_resources))
+
+
+# --- objects that are kept as plain values
+
+
+def prune_whole(obj: Plain, kind: str, dropped: set[str], *, keep_templates: bool = False) -> None:
+    """Take out of an object what nothing reads. What its pod template loses is added to ``dropped``."""
+    obj["metadata"] = _metadata(obj.get("metadata") or {})
+    status = obj.pop("status", None) or {}
+    kept = {key: status[key] for key in _KEPT_STATUS.get(kind, ()) if key in status}
+    if kept:
+        obj["status"] = kept
+    spec = obj.get("spec")
+    for claim in (spec or {}).get("volumeClaimTemplates") or () if kind == "StatefulSet" else ():
+        claim["metadata"] = _metadata(claim.get("metadata") or {})
+        claim.pop("status", None)
+    if keep_templates:
+        return
+    owner = obj
+    for key in _TEMPLATES.get(kind, ()):
+        owner = owner.get(key) or {}
+    if kind in _TEMPLATES and owner.get("template"):
+        owner["template"] = prune_template(owner["template"], dropped)
+
+
+def prune_template(template: Plain, dropped: set[str]) -> Plain:
+    """A pod template with the fields that matter to scheduling; the names of others go to ``dropped``."""
+    metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
+    if set(metadata.get("annotations") or ()) - KEPT_ANNOTATIONS:
+        dropped.add("annotations")
+    kept = _some_of(spec, _KEPT_OF_SPEC, dropped)
+    for key in _CONTAINERS:
+        if kept.get(key):
+            kept[key] = [_some_of(container, _KEPT_OF_CONTAINER, dropped) for container in kept[key]]
+    if kept.get("volumes"):
+        kept["volumes"] = [_volume(volume, dropped) for volume in kept["volumes"]]
+    return {"metadata": _metadata(metadata), "spec": kept}
+
+
+def _metadata(metadata: Plain) -> Plain:
+    kept = {key: metadata[key] for key in _KEPT_METADATA if metadata.get(key) is not None}
+    annotations = {key: text for key, text in (kept.pop("annotations", None) or {}).items() if key in KEPT_ANNOTATIONS}
+    return kept | ({"annotations": annotations} if annotations else {})
+
+
+def _some_of(whole: Plain, names: frozenset[str], dropped: set[str]) -> Plain:
+    for name, value in whole.items():
+        # The old name of the service account says nothing that the new one does not.
+        if name not in names and value not in (None, [], "", _DEFAULTS.get(name)) and name != "serviceAccount":
+            dropped.add(name)
+    return {name: value for name, value in whole.items() if name in names}
+
+
+def _volume(volume: Plain, dropped: set[str]) -> Plain:
+    """Of a volume its kind, and of those that decide where a pod can run what decides it."""
+    kept: Plain = {}
+    for key, source in volume.items():
+        if not isinstance(source, dict) or key == _EMPTY_DIR:
+            kept[key] = source
+            continue
+        names = _names_of(_VOLUME_SOURCES.get(key))
+        kept[key] = {name: value for name, value in source.items() if name in names}
+        if any(name not in names and name != "defaultMode" for name in source):
+            dropped.add("volumes")
+    return kept
+
+
+def _names_of(type_: Any) -> frozenset[str]:
+    """The fields of ``Struct | None``; none of a volume source that is not read."""
+    found = (one for one in getattr(type_, "__args__", ()) if isinstance(one, type) and issubclass(one, msgspec.Struct))
+    return frozenset(f.encode_name for struct in found for f in fields(struct))

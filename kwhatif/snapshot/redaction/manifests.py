@@ -1,0 +1,47 @@
+"""Manifests and configurations as they stand in their files, to be redacted one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kwhatif.api.kinds import NAMESPACED, struct_for
+from kwhatif.api.meta import Resource
+from kwhatif.errors import InputError
+from kwhatif.snapshot.collected import OTHER_NAMESPACED, is_snapshot
+from kwhatif.snapshot.documents import read_documents
+from kwhatif.snapshot.files import called, read_paths
+from kwhatif.snapshot.model import KIND
+from kwhatif.snapshot.objects import decode, head_of, items_of, resource_of
+from kwhatif.snapshot.redaction.apply import CONFIGURATION_KIND
+
+__all__ = ["read_manifests"]
+
+
+def read_manifests(paths: Sequence[str], namespace: str | None = None) -> list[dict[str, Any]]:
+    """The objects of manifests and configurations in their order, as plain values with apiVersion and kind.
+
+    Objects that name no namespace get ``namespace``, if one is given. Raises InputError.
+    """
+    found = list(_read(paths, namespace))
+    if not found:
+        raise InputError("holds no objects: it is empty", source=", ".join(map(called, paths)))
+    return found
+
+
+def _read(paths: Sequence[str], namespace: str | None) -> Iterator[dict[str, Any]]:
+    for text in read_paths(paths):
+        for document in read_documents(text):
+            api_version, kind = head_of(document)
+            if is_snapshot(document, api_version, kind):
+                problem = f"expected manifests, found a whole {KIND}: write it to a file that ends in .json"
+                raise InputError(problem, source=document.source, place="$.kind")
+            if kind == CONFIGURATION_KIND:
+                yield decode(document.value, dict[str, Any])
+                continue
+            for item in items_of(document):
+                obj = resource_of(item, struct_for(item.api_version, item.kind) or Resource, generated_names=True)
+                whole = {"apiVersion": item.api_version, "kind": item.kind, **decode(item.value, dict[str, Any])}
+                if namespace and not obj.namespace and item.kind in NAMESPACED | OTHER_NAMESPACED:
+                    whole["metadata"] = whole["metadata"] | {"namespace": namespace}
+                yield whole

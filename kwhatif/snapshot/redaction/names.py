@@ -1,0 +1,257 @@
+"""From names to pseudonyms and, word by word, what kind of name needs what.
+
+Most names are put together from others: a pod's from its owner's, a claim's from a pod's and a volume's, a set of zones
+from zones. So they are taken apart at everything that is no letter or digit, each word is replaced, and what stands
+between the words stays. All of them go through one list of words whose codes are in the order of the words: the names
+are then in the same order, also after they were joined to ``namespace/name``, and a name is in itself what it was.
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import re
+from collections import defaultdict
+from collections.abc import Callable
+
+from kwhatif.api.label_text import is_label_key, is_label_value
+from kwhatif.snapshot.redaction import wellknown
+from kwhatif.snapshot.redaction.codes import Ordered
+from kwhatif.snapshot.redaction.expressions import CEL_WORDS, looks_inside, with_words
+from kwhatif.snapshot.redaction.translation import Translation
+
+__all__ = ["NOT_VALID", "Names", "address_of", "uid_of"]
+
+NOT_VALID = "~"
+"""Stands after a code in a pseudonym if upstream would not let the name pass, so that it does not let the pseudonym."""
+
+_ADDRESSES = int(ipaddress.IPv4Address("198.18.0.0"))  # set aside for benchmarks: 131,072 addresses
+_NO_ADDRESS = frozenset({"", "0.0.0.0", "::", "127.0.0.1", "::1"})
+
+_OCTETS = r"[0-9]{1,3}"
+# Words; and addresses, also where they are part of a name as clouds make them, which are one word.
+_WORD = re.compile(rf"(?<![^\W_])(?:{_OCTETS}(?:\.{_OCTETS}){{3}}|ip-{_OCTETS}(?:-{_OCTETS}){{3}})(?![^\W_])|[^\W_]+")
+_CODE = re.compile("[a-z]{1,2}[0-9]{3,}")
+_NUMBER = re.compile(r"[0-9]{1,3}")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_LONGEST_LABEL, _LONGEST_NAME = 63, 253
+_GCE_DISK = re.compile(r"projects/([^/]+)/(zones|regions)/([^/]+)/disks/([^/]+)")
+_AWS_DISK = re.compile(r"aws://([^/]*)(/*)(.*)", re.DOTALL)
+_AMOUNT = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[EPTGMk]i?|Ki|m|u|n)?")
+_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
+_UNSPECIFIED = "UNSPECIFIED"
+_LATEST = ":latest"
+_DIGESTS = frozenset({"sha256", "sha512"})
+
+
+def address_of(number: int) -> str:
+    """The address that stands for the one of this number."""
+    return str(ipaddress.IPv4Address(_ADDRESSES + number))
+
+
+def uid_of(number: int) -> str:
+    """The uid that stands for the one of this number."""
+    return f"00000000-0000-8000-8000-{number:012d}"
+
+
+def _remembered(work_out: Callable[[Names, str], str]) -> Callable[[Names, str], str]:
+    """Each name is worked out once."""
+    method = work_out.__name__
+
+    @functools.wraps(work_out)
+    def look_up(names: Names, raw: str) -> str:
+        known = names.known[method]
+        found = known.get(raw)
+        if found is None:
+            found = known[raw] = work_out(names, raw)
+        return found
+
+    return look_up
+
+
+class Names:
+    """Pseudonyms by kind of name.
+
+    The first time through, names are only collected, and what comes back is of no use. ``settled`` gives codes to what
+    was collected; once it has found nothing new, what comes back are the pseudonyms. ``looking_inside`` are expressions
+    that ask for parts of a text, of which a pseudonym has others.
+    """
+
+    def __init__(self, translation: Translation) -> None:
+        self.translation = translation
+        self.looking_inside: set[str] = set()
+        self.known: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        self._values: dict[tuple[str, str], str] = {}
+
+    def settled(self) -> bool:
+        """Whether nothing was collected that has no pseudonym yet; if there was, it has one from now on."""
+        found = self.translation.settle()
+        self.known.clear()
+        self._values.clear()
+        return not found
+
+    # --- names of objects and whatever else is free to choose
+
+    @_remembered
+    def name(self, raw: str) -> str:
+        """The name of an object or a part of one, a namespace, or any other text that somebody made up."""
+        coded = self._short(self.translation.words, raw, _LONGEST_NAME)
+        valid = is_label_key(f"{raw}/x")
+        return coded if valid or not is_label_key(f"{coded}/x") else _spoilt(coded)
+
+    def node(self, raw: str) -> str:
+        return self.translation.nodes.code(raw) if raw else raw
+
+    def uid(self, raw: str) -> str:
+        return uid_of(self.translation.uids.number(raw)) if raw else raw
+
+    def address(self, raw: str) -> str:
+        return raw if raw in _NO_ADDRESS else address_of(self.translation.addresses.number(raw))
+
+    def driver(self, raw: str) -> str:
+        """A CSI driver, or a provisioner."""
+        return raw if raw in wellknown.DRIVERS else self.qualified(raw)
+
+    def priority_class(self, raw: str) -> str:
+        return raw if raw in wellknown.PRIORITY_CLASSES else self.name(raw)
+
+    def scheduler(self, raw: str) -> str:
+        return raw if raw == wellknown.SCHEDULER else self.name(raw)
+
+    @_remembered
+    def image(self, raw: str) -> str:
+        """The name of an image; ``:latest``, which is the same as no tag, stays."""
+        words = self.translation.words
+        before, at, digest = raw.partition("@")
+        name = before.removesuffix(_LATEST)
+        algorithm, colon, digits = digest.partition(":")
+        algorithm = algorithm if algorithm in _DIGESTS else self._words(words, algorithm)
+        return self._words(words, name) + before[len(name) :] + at + algorithm + colon + self._words(words, digits)
+
+    @_remembered
+    def disk(self, raw: str) -> str:
+        """A disk or its handle. How in-tree disks are found in the names that their drivers give them stays."""
+        words = self.translation.words
+        coded, rest = "", raw
+        if found := _GCE_DISK.fullmatch(raw):
+            project = found[1] if found[1] == _UNSPECIFIED else self._words(words, found[1])
+            coded, rest = f"projects/{project}/{found[2]}/{self._words(words, found[3])}/disks/", found[4]
+        elif found := _AWS_DISK.fullmatch(raw):
+            coded, rest = f"aws://{self._words(words, found[1])}{found[2]}", found[3]
+        if rest.startswith("vol-"):
+            coded, rest = coded + "vol-", rest.removeprefix("vol-")
+        return coded + self._words(words, rest)
+
+    # --- devices
+
+    @_remembered
+    def free(self, raw: str) -> str:
+        """The value of a device's attribute or a text in an expression; quantities and versions stay."""
+        kept = raw in CEL_WORDS or _AMOUNT.fullmatch(raw) or _VERSION.fullmatch(raw)
+        return raw if kept else self._words(self.translation.words, raw)
+
+    def attribute(self, raw: str) -> str:
+        """The name of an attribute or a capacity, with its domain or without."""
+        domain, slash, name = raw.rpartition("/")
+        return self._words(self.translation.words, domain) + slash + self.free(name)
+
+    @_remembered
+    def expression(self, raw: str) -> str:
+        """An expression in CEL: its texts and the names that are not the language's own."""
+        if looks_inside(raw):
+            self.looking_inside.add(raw)
+        return with_words(raw, self.free)
+
+    # --- labels
+
+    def label_key(self, raw: str) -> str:
+        """The key of a label or a taint."""
+        return raw if raw in wellknown.KEYS else self.qualified(raw)
+
+    @_remembered
+    def qualified(self, raw: str) -> str:
+        """``domain/name`` or a name, as in keys of labels and names of scheduling gates."""
+        words = self.translation.words
+        domain, slash, name = raw.rpartition("/")
+        kept = domain in wellknown.DOMAINS
+        coded = (domain if kept else self._short(words, domain)) + slash + self._short(words, name)
+        return coded if is_label_key(raw) or not is_label_key(coded) else _spoilt(coded)
+
+    def label_value(self, key: str, raw: str) -> str:
+        """The value of a label or a taint with this key."""
+        found = self._values.get((key, raw))
+        if found is None:
+            found = self._values[key, raw] = self._label_value(key, raw)
+        return found
+
+    def _label_value(self, key: str, raw: str) -> str:
+        if key in wellknown.NODE_KEYS:
+            return self.node(raw)
+        if key in wellknown.UID_KEYS:
+            return self.uid(raw)
+        if key in wellknown.PLATFORM_KEYS and raw in wellknown.ARCHITECTURES:
+            return raw
+        if (key in self.translation.numeric or key in wellknown.INDEX_KEYS) and _INTEGER.fullmatch(raw):
+            return raw
+        coded = self._short(self.translation.words, raw)
+        return coded if is_label_value(raw) or not is_label_value(coded) else _spoilt(coded)
+
+    def compares(self, key: str) -> None:
+        """Values of this label are compared as numbers."""
+        self.translation.numeric.add(key)
+
+    # --- resources
+
+    @_remembered
+    def resource(self, raw: str) -> str:
+        """The name of a resource as in requests, allocatable, quotas and limits."""
+        if raw in wellknown.RESOURCES or re.fullmatch("hugepages-[0-9]+[KMGTPE]?i?", raw):
+            return raw
+        for prefix in ("requests.", "limits."):
+            if raw.startswith(prefix):
+                return prefix + self.resource(raw.removeprefix(prefix))
+        if found := re.fullmatch(r"(.+)(\.(?:storage|device)class\.(?:storage|resource)\.k8s\.io/.+)", raw):
+            known = found[2].rpartition("/")[2] in ("requests.storage", "persistentvolumeclaims", "devices")
+            if known:
+                return self.name(found[1]) + found[2]
+        if raw.startswith("deviceclass.resource.kubernetes.io/"):
+            return "deviceclass.resource.kubernetes.io/" + self.name(raw.partition("/")[2])
+        if raw.startswith("attachable-volumes-csi-"):
+            return "attachable-volumes-csi-" + self.driver(raw.removeprefix("attachable-volumes-csi-"))
+        if raw.startswith("attachable-volumes-") and f"kubernetes.io/{raw[19:]}" in wellknown.DRIVERS:
+            return raw
+        resources = self.translation.resources
+        domain, slash, name = raw.partition("/")
+        native = "kubernetes.io" if slash and domain.endswith("kubernetes.io") else ""
+        coded = self._short(resources, domain.removesuffix(native)) + native + slash + self._short(resources, name)
+        valid, coded_valid = is_label_key(f"requests.{raw}"), is_label_key(f"requests.{coded}")
+        return coded if valid or not coded_valid else _spoilt(coded)
+
+    def resource_group(self, raw: str) -> str:
+        """What stands before the slash of some resources."""
+        return self._short(self.translation.resources, raw)
+
+    # --- words
+
+    def _words(self, words: Ordered, raw: str) -> str:
+        return _WORD.sub(lambda found: _coded(words, found[0]), raw)
+
+    def _short(self, words: Ordered, raw: str, longest: int = _LONGEST_LABEL) -> str:
+        """As ``_words``, but a name that would become longer than upstream lets it be is taken for a single word."""
+        if raw in words.codes and not _WORD.fullmatch(raw):
+            return words.codes[raw]
+        coded = self._words(words, raw)
+        return words.code(raw) if len(raw) <= longest < len(coded) else coded
+
+
+def _coded(words: Ordered, word: str) -> str:
+    """A number of up to three digits stays, also before a word, as the ordinal of a pod does."""
+    number = _NUMBER.match(word)
+    if number is None or "." in word:
+        return words.code(word)
+    rest = word[number.end() :]
+    return number[0] + words.code(rest) if rest else number[0]
+
+
+def _spoilt(coded: str) -> str:
+    return _CODE.sub(rf"\g<0>{NOT_VALID}", coded, count=1)

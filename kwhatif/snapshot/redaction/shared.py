@@ -1,0 +1,232 @@
+"""What all kinds of objects are made of: metadata, labels, selectors, tolerations and node selectors."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from kwhatif.api.kinds import GROUPS, KEPT_WHOLE, KINDS
+from kwhatif.snapshot.redaction.names import Names
+from kwhatif.snapshot.redaction.rules import (
+    GONE,
+    Rule,
+    amount,
+    each,
+    fields,
+    flag,
+    named,
+    number,
+    one_of,
+    share,
+    table,
+    time,
+)
+from kwhatif.snapshot.redaction.wellknown import OWNER_KINDS
+
+__all__ = [
+    "ACCESS_MODES",
+    "AMOUNTS",
+    "API_VERSION",
+    "CONDITIONS",
+    "KIND",
+    "LABELS",
+    "LABEL_KEY",
+    "LABEL_SELECTOR",
+    "METADATA",
+    "NAME",
+    "NODE",
+    "NODE_SELECTOR",
+    "NODE_SELECTOR_TERM",
+    "TAINTS",
+    "TOLERATIONS",
+    "UID",
+    "object_of",
+]
+
+NAME = named(Names.name)
+NODE = named(Names.node)
+UID = named(Names.uid)
+LABEL_KEY = named(Names.label_key)
+AMOUNTS = table(Names.resource, amount)
+EFFECTS = one_of("NoSchedule", "PreferNoSchedule", "NoExecute", "None")
+ACCESS_MODES = each(one_of("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"))
+NUMERIC = frozenset({"Gt", "Lt"})
+
+
+def LABELS(value: Any, names: Names) -> Any:
+    """A map of labels."""
+    if not isinstance(value, dict):
+        return GONE
+    return {names.label_key(key): names.label_value(key, text) for key, text in value.items() if isinstance(text, str)}
+
+
+# --- selectors
+
+
+def _requirement(*operators: str, values_of: Callable[[Names, str, str], str] = Names.label_value) -> Rule:
+    operator_rule = one_of(*operators)
+
+    def rule(value: Any, names: Names) -> Any:
+        if not isinstance(value, dict) or not isinstance(value.get("key"), str):
+            return GONE
+        key, operator, values = value["key"], value.get("operator"), value.get("values")
+        if operator in NUMERIC:
+            names.compares(key)
+        kept = {"key": key if values_of is _field_value and key == _NODE_NAME else names.label_key(key)}
+        if operator is not None:
+            kept["operator"] = operator_rule(operator, names)
+        if isinstance(values, list):
+            kept["values"] = [values_of(names, key, text) for text in values if isinstance(text, str)]
+        return kept
+
+    return rule
+
+
+_NODE_NAME = "metadata.name"
+
+
+def _field_value(names: Names, field: str, text: str) -> str:
+    return names.node(text) if field == _NODE_NAME else names.name(text)
+
+
+LABEL_SELECTOR = fields(
+    matchLabels=LABELS, matchExpressions=each(_requirement("In", "NotIn", "Exists", "DoesNotExist"))
+)
+NODE_SELECTOR_TERM = fields(
+    matchExpressions=each(_requirement("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")),
+    matchFields=each(_requirement("In", "NotIn", values_of=_field_value)),
+)
+NODE_SELECTOR = fields(nodeSelectorTerms=each(NODE_SELECTOR_TERM))
+
+
+# --- taints and tolerations
+
+_OPERATOR = one_of("Equal", "Exists", "Lt", "Gt")
+_EFFECT_AND_TIME = fields(effect=EFFECTS, tolerationSeconds=number, timeAdded=time, operator=_OPERATOR)
+
+
+def _tainted(value: Any, names: Names) -> Any:
+    if not isinstance(value, dict):
+        return GONE
+    key, text = value.get("key"), value.get("value")
+    kept = _EFFECT_AND_TIME(value, names)
+    if isinstance(key, str):
+        kept["key"] = names.label_key(key)
+        if value.get("operator") in NUMERIC:
+            names.compares(key)
+    if isinstance(text, str):
+        kept["value"] = names.label_value(key if isinstance(key, str) else "", text)
+    return kept
+
+
+TAINT = _tainted
+TAINTS = TOLERATIONS = each(_tainted)
+
+
+# --- annotations
+
+
+def _tolerations_text(value: Any, names: Names) -> Any:
+    try:
+        found = TOLERATIONS(json.loads(value), names)
+    except (TypeError, ValueError):
+        return GONE
+    return GONE if found is GONE else json.dumps(found)
+
+
+def _selector_text(value: Any, names: Names) -> Any:
+    if not isinstance(value, str):
+        return GONE
+    pairs = (part.strip().partition("=") for part in value.split(","))
+    return ",".join(f"{names.label_key(key)}{equals}{names.label_value(key, text)}" for key, equals, text in pairs)
+
+
+def _drivers_text(value: Any, names: Names) -> Any:
+    return ",".join(map(names.driver, value.split(","))) if isinstance(value, str) else GONE
+
+
+_YES_OR_NO = one_of("true", "false", "yes", "no")
+
+ANNOTATIONS = fields(
+    {
+        "controller.kubernetes.io/pod-deletion-cost": share,
+        "deployment.kubernetes.io/desired-replicas": share,
+        "deployment.kubernetes.io/max-replicas": share,
+        "deployment.kubernetes.io/revision": share,
+        "deprecated.daemonset.template.generation": share,
+        "kubernetes.io/config.mirror": NAME,
+        "pv.kubernetes.io/bind-completed": _YES_OR_NO,
+        "pv.kubernetes.io/bound-by-controller": _YES_OR_NO,
+        "resource.kubernetes.io/extended-resource-claim": _YES_OR_NO,
+        "resource.kubernetes.io/pod-claim-name": NAME,
+        "scheduler.alpha.kubernetes.io/defaultTolerations": _tolerations_text,
+        "scheduler.alpha.kubernetes.io/node-selector": _selector_text,
+        "scheduler.alpha.kubernetes.io/tolerationsWhitelist": _tolerations_text,
+        "storage.alpha.kubernetes.io/migrated-plugins": _drivers_text,
+        "storageclass.beta.kubernetes.io/is-default-class": _YES_OR_NO,
+        "storageclass.kubernetes.io/is-default-class": _YES_OR_NO,
+        "volume.beta.kubernetes.io/storage-class": NAME,
+        "volume.kubernetes.io/selected-node": NODE,
+    }
+)
+
+
+# --- objects
+
+KIND = one_of(*OWNER_KINDS, *KINDS, *KEPT_WHOLE, "KubeSchedulerConfiguration")
+_GROUPS = frozenset({*GROUPS.values(), *KEPT_WHOLE.values(), "kubescheduler.config.k8s.io"})
+_VERSION = re.compile("v[0-9]+(?:(?:alpha|beta)[0-9]+)?")
+
+
+def API_VERSION(value: Any, names: Names) -> Any:
+    """A group and a version; groups of others are made up names."""
+    if not isinstance(value, str):
+        return GONE
+    group, _, version = value.rpartition("/")
+    return value if group in _GROUPS and _VERSION.fullmatch(version) else names.qualified(value)
+
+
+def _owner(value: Any, names: Names) -> Any:
+    kept = _OWNER(value, names)
+    if kept is not GONE and value.get("kind") == "Node" and isinstance(value.get("name"), str):
+        kept["name"] = names.node(value["name"])
+    return kept
+
+
+_OWNER = fields(apiVersion=API_VERSION, kind=KIND, name=NAME, uid=UID, controller=flag)
+
+METADATA = fields(
+    name=NAME,
+    generateName=NAME,
+    namespace=NAME,
+    uid=UID,
+    labels=LABELS,
+    annotations=ANNOTATIONS,
+    creationTimestamp=time,
+    deletionTimestamp=time,
+    deletionGracePeriodSeconds=number,
+    generation=number,
+    ownerReferences=each(_owner),
+)
+
+CONDITIONS = each(
+    fields(
+        type=one_of(
+            *("Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"),
+            *("PodScheduled", "Initialized", "ContainersReady", "PodReadyToStartContainers", "DisruptionTarget"),
+            *("PodResizePending", "PodResizeInProgress", "Available", "Progressing", "ReplicaFailure"),
+            *("Complete", "Failed", "Suspended", "SuccessCriteriaMet", "FailureTarget"),
+            *("Resizing", "FileSystemResizePending"),
+        ),
+        status=one_of("True", "False", "Unknown"),
+        reason=one_of("PreemptionByScheduler", "Infeasible", "Deferred", "Unschedulable", "SchedulingGated"),
+        lastTransitionTime=time,
+    )
+)
+
+
+def object_of(more: dict[str, Rule], *, metadata: Rule = METADATA) -> fields:
+    """An object of a kind."""
+    return fields({"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, **more})

@@ -1,0 +1,135 @@
+"""The translation: which pseudonym stands for what. It is private, and it is what makes a redacted answer readable.
+
+The schema of the file is ``schemas/translation.schema.json``.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from kwhatif.api.decode import decode_json
+from kwhatif.api.mismatch import described, step
+from kwhatif.errors import InputError
+from kwhatif.snapshot.drafts import draft_of
+from kwhatif.snapshot.files import read_paths
+from kwhatif.snapshot.redaction.codes import Numbered, Ordered
+
+__all__ = ["API_VERSION", "KIND", "Translation", "read_translation", "readable_by_others", "write_translation"]
+
+API_VERSION = "kwhatif.dev/v1"
+KIND = "Translation"
+
+
+def _words() -> Ordered:
+    return Ordered(
+        ("default", "false", "kube", "lease", "node", "public", "system", "true"),
+        ("b", "e", "h", "l", "m", "o", "r", "t", "w"),
+        width=3,
+    )
+
+
+def _resources() -> Ordered:
+    return Ordered(
+        ("attachable", "cpu", "ephemeral", "hugepages", "memory", "pods", "storage"),
+        ("ab", "bx", "dx", "fx", "kx", "nx", "rx", "vx"),
+        width=3,
+    )
+
+
+def _nodes() -> Ordered:
+    return Ordered((), ("node-",), width=4)
+
+
+@dataclass
+class Translation:
+    """Pseudonyms by what they stand for; it only ever grows.
+
+    ``words`` are the parts of names, ``resources`` those of resource names; ``nodes`` are whole names. ``numeric`` are
+    the label keys whose values are compared as numbers (Gt and Lt), so that their numbers stay.
+    """
+
+    words: Ordered = field(default_factory=_words)
+    resources: Ordered = field(default_factory=_resources)
+    nodes: Ordered = field(default_factory=_nodes)
+    uids: Numbered = field(default_factory=Numbered)
+    addresses: Numbered = field(default_factory=Numbered)
+    numeric: set[str] = field(default_factory=set)
+
+    @property
+    def empty(self) -> bool:
+        return not (self.words.codes or self.resources.codes or self.nodes.codes)
+
+    def copy(self) -> Translation:
+        return copy.deepcopy(self)
+
+    def settle(self) -> bool:
+        """Give pseudonyms to all that has asked for one; whether there was any."""
+        settled = [part.settle() for part in (self.words, self.resources, self.nodes)]
+        return any(settled)
+
+
+class _File(msgspec.Struct, rename="camel", kw_only=True):
+    api_version: str = API_VERSION
+    kind: str = KIND
+    words: dict[str, str] = {}
+    resources: dict[str, str] = {}
+    nodes: dict[str, str] = {}
+    uids: dict[str, int] = {}
+    addresses: dict[str, int] = {}
+    numeric_keys: list[str] = []
+
+
+def read_translation(path: str) -> Translation:
+    """A translation from its file. Raises InputError with a place."""
+    (text,) = read_paths([path])
+    try:
+        file = decode_json(text.data, _File)
+        for name, found, wanted in (("apiVersion", file.api_version, API_VERSION), ("kind", file.kind, KIND)):
+            if found != wanted:
+                raise InputError(f'expected "{wanted}", found {described(found)}', place=f"$.{name}")
+        translation = Translation(
+            uids=Numbered(file.uids), addresses=Numbered(file.addresses), numeric=set(file.numeric_keys)
+        )
+        for name in ("words", "resources", "nodes"):
+            part: Ordered = getattr(translation, name)
+            part.codes.update(getattr(file, name))
+            for word, problem in part.faults():
+                found = described(part.codes[word])
+                raise InputError(f"{problem}, found {found}", place=f"$.{name}{step(word)}")
+        for name, numbered in (("uids", translation.uids), ("addresses", translation.addresses)):
+            if sorted(numbered.numbers.values()) != list(range(1, len(numbered.numbers) + 1)):
+                raise InputError(f"expected the numbers 1 to {len(numbered.numbers)}, each once", place=f"$.{name}")
+    except InputError as error:
+        raise error.at(text.name) from None
+    return translation
+
+
+def write_translation(translation: Translation, path: str) -> None:
+    """Write a translation to a file that only its owner can read; it appears complete or not at all.
+
+    Raises InputError if it cannot be written.
+    """
+    file = _File(
+        words=dict(sorted(translation.words.codes.items())),
+        resources=dict(sorted(translation.resources.codes.items())),
+        nodes=dict(sorted(translation.nodes.codes.items())),
+        uids=translation.uids.numbers,
+        addresses=translation.addresses.numbers,
+        numeric_keys=sorted(translation.numeric),
+    )
+    try:
+        with draft_of(Path(os.path.realpath(path)), private=True) as opened:
+            opened.write(msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n")
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None
+
+
+def readable_by_others(path: str) -> bool:
+    """Whether others than its owner may read a file."""
+    return bool(os.stat(path).st_mode & (stat.S_IRGRP | stat.S_IROTH))

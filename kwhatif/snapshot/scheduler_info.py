@@ -1,0 +1,141 @@
+"""The cluster's own scheduler, as far as it can be found: its static pod, and a ConfigMap that was named.
+
+kubeadm runs kube-scheduler as a static pod whose command line tells its image and feature gates; its configuration is a
+file on the node, which nobody can read from here. Managed control planes show nothing at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from kwhatif.api.decode import decode_json
+from kwhatif.errors import ClusterError, InputError
+from kwhatif.snapshot.asking import Asker, Refused
+from kwhatif.snapshot.documents import read_documents
+from kwhatif.snapshot.files import Text
+from kwhatif.snapshot.model import SchedulerInfo
+from kwhatif.snapshot.objects import decode, head_of
+
+__all__ = ["configuration_in", "read_scheduler"]
+
+NAMESPACE, LABEL = "kube-system", "component=kube-scheduler"
+_CONFIGURATION = "KubeSchedulerConfiguration"
+_TRUTHS = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+
+
+class _Container(msgspec.Struct):
+    name: str = ""
+    image: str | None = None
+    command: list[str] | None = None
+    args: list[str] | None = None
+
+
+class _Spec(msgspec.Struct):
+    containers: list[_Container] | None = None
+
+
+class _Meta(msgspec.Struct):
+    name: str = ""
+
+
+class _Pod(msgspec.Struct):
+    metadata: _Meta = msgspec.field(default_factory=_Meta)
+    spec: _Spec = msgspec.field(default_factory=_Spec)
+
+
+class _Pods(msgspec.Struct):
+    items: list[_Pod] | None = None
+
+
+class _ConfigMap(msgspec.Struct):
+    data: dict[str, str] | None = None
+
+
+def read_scheduler(asker: Asker, config_map: str | None) -> tuple[SchedulerInfo | None, list[str]]:
+    """What is known of the scheduler, and what is worth a word about it.
+
+    ``config_map`` is ``NAMESPACE/NAME`` of one that holds its configuration. Raises ClusterError if that cannot be
+    read, InputError if it holds no configuration.
+    """
+    found, notes = _from_static_pods(asker)
+    if config_map is not None:
+        configuration = _from_config_map(asker, config_map)
+        found = msgspec.structs.replace(
+            found or SchedulerInfo(), configuration=configuration, source=f"ConfigMap {config_map}"
+        )
+        notes = [note for note in notes if "--scheduler-config" not in note]
+    return found, notes
+
+
+def _from_static_pods(asker: Asker) -> tuple[SchedulerInfo | None, list[str]]:
+    try:
+        params = {"labelSelector": LABEL}
+        body = asker.get(f"/api/v1/namespaces/{NAMESPACE}/pods", params, what="the scheduler's own pod")
+        pods = decode_json(body, _Pods).items or []
+    except (Refused, InputError):
+        return None, []
+    found = [(pod.metadata.name, container) for pod in pods for container in (pod.spec.containers or ())[:1]]
+    found.sort(key=lambda item: item[0])
+    if not found:
+        return None, []
+    name, container = found[0]
+    flags = dict(_flags(container))
+    notes = []
+    gates = _gates(flags.get("feature-gates", ""))
+    if any(_gates(dict(_flags(other)).get("feature-gates", "")) != gates for _, other in found[1:]):
+        notes.append(f"the schedulers in {NAMESPACE} run with different feature gates: those of {name} are taken")
+    if "config" in flags:
+        notes.append(
+            f"the scheduler reads its configuration from {flags['config']} on its node, out of reach from here; "
+            "a ConfigMap that holds it can be named with --scheduler-config NAMESPACE/NAME"
+        )
+    source = f"Pod {NAMESPACE}/{name}"
+    return SchedulerInfo(image=container.image, feature_gates=gates or None, source=source), notes
+
+
+def _flags(container: _Container) -> Iterator[tuple[str, str]]:
+    """The flags of a command line: ``--name=value`` and ``--name value``."""
+    words = [*(container.command or ()), *(container.args or ())]
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        name, equals, value = word.lstrip("-").partition("=")
+        if word.startswith("-"):
+            yield name, value if equals else "" if following.startswith("-") else following
+
+
+def _gates(text: str) -> dict[str, bool]:
+    pairs = (part.partition("=") for part in text.split(",") if part.strip())
+    return {name.strip(): _TRUTHS[value.strip()] for name, _, value in pairs if value.strip() in _TRUTHS}
+
+
+def _from_config_map(asker: Asker, config_map: str) -> dict[str, Any]:
+    namespace, _, name = config_map.partition("/")
+    what = f"ConfigMap {config_map}"
+    try:
+        body = asker.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}", what=what)
+    except Refused as refused:
+        raise ClusterError(f"--scheduler-config: {what} cannot be read: {refused.reason}") from None
+    return configuration_in(decode_json(body, _ConfigMap).data or {}, what)
+
+
+def configuration_in(data: dict[str, str], source: str) -> dict[str, Any]:
+    """The one KubeSchedulerConfiguration among the values of a ConfigMap. Raises InputError if there is not one."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    for key, text in sorted(data.items()):
+        try:
+            documents = read_documents(Text(f"{source} key {key}", text.encode()))
+            heads = [(document, head_of(document)) for document in documents]
+        except InputError:
+            continue  # other keys may hold anything
+        found += [
+            (key, decode(document.value, dict[str, Any])) for document, head in heads if head[1] == _CONFIGURATION
+        ]
+    if len(found) == 1:
+        return found[0][1]
+    keys = ", ".join(key for key, _ in found) if found else f"only {', '.join(sorted(data)) or 'nothing'}"
+    raise InputError(f"expected one {_CONFIGURATION}, found {keys}", source=source)

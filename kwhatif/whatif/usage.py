@@ -1,0 +1,51 @@
+"""What pods ask of their nodes, added up as the scheduler does; it also adds up clusters that cannot be loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from kwhatif.api.core import Pod
+from kwhatif.api.quantity import plain_quantity
+from kwhatif.cluster.cluster import FINISHED
+from kwhatif.cluster.requests import amounts, pod_requests
+from kwhatif.versions import Features
+
+__all__ = ["Requests", "pods_by_node"]
+
+
+class Requests:
+    """Requests of pods by resource name, millicores for cpu; worked out once for all pods with the same containers."""
+
+    def __init__(self, features: Features) -> None:
+        self._features = features
+        self._known: dict[bytes, Mapping[str, int]] = {}
+        self._encoder = msgspec.msgpack.Encoder(enc_hook=plain_quantity)
+
+    def of(self, pod: Pod) -> Mapping[str, int]:
+        """What the pod adds to its node, resizes counted."""
+        spec, status = pod.spec, pod.status
+        resized = status.container_statuses or status.init_container_statuses or status.resources
+        key = self._encoder.encode(
+            (
+                spec.containers,
+                spec.init_containers,
+                spec.resources,
+                spec.overhead,
+                status if resized or status.allocated_resources else None,
+            )
+        )
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = amounts(pod_requests(pod, self._features, with_status=True))
+        return found
+
+
+def pods_by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
+    """Node name -> the unfinished pods bound to it."""
+    found: dict[str, list[Pod]] = {}
+    for pod in pods:
+        if pod.spec.node_name and (pod.status.phase or "") not in FINISHED:
+            found.setdefault(pod.spec.node_name, []).append(pod)
+    return found

@@ -1,0 +1,309 @@
+"""What can go wrong between us and an API server, and what comes of it: the table of docs/dump.md."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.snapshot import asking
+from kwhatif.snapshot.load import load_snapshot
+from tests.cli.running import run
+from tests.snapshot.dumping import dump
+from tests.snapshot.server import Answer, ApiServer, Cut, Fault, Slam, objects_in, status_of
+
+DOCS = Path(__file__).parents[2] / "docs" / "dump.md"
+PODS, NODES = 389, 67
+
+COMPLETE, UNREADABLE, NOTHING = "complete", "unreadable", "nothing"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What goes wrong for requests to ``path``, and what becomes of it; ``told`` is a part of standard error."""
+
+    what: str
+    path: str
+    fault: Fault
+    outcome: str
+    told: str = ""
+    times: int = 10**9
+    after: int = 0
+    kind: str = "Pod"
+
+
+def refusal(code: int, message: str = "") -> Answer:
+    return Answer(code, status_of(code, message))
+
+
+HTML = Answer(200, "<html><body>Sign in</body></html>", type="text/html")
+
+TABLE = (
+    Row("429 with `Retry-After`, twice", "/api/v1/pods", Answer(429, headers={"Retry-After": "7"}), COMPLETE, times=2),
+    Row(
+        "429 for ever",
+        "/api/v1/pods",
+        Answer(429, headers={"Retry-After": "0"}),
+        NOTHING,
+        "429: please try again later",
+    ),
+    Row("500 once, in the middle of a list", "/api/v1/pods", refusal(500), COMPLETE, times=1, after=3),
+    Row(
+        "503 from a proxy, without a Status", "/api/v1/nodes", Answer(503, "busy", type="text/plain"), COMPLETE, times=2
+    ),
+    Row(
+        "503 for ever",
+        "/apis/apps/v1/deployments",
+        refusal(503, "overloaded"),
+        NOTHING,
+        "503: overloaded; asked 6 times",
+    ),
+    Row("a page cut in the middle", "/api/v1/pods", Cut(0.5), COMPLETE, times=1, after=2),
+    Row("a page cut in the middle, its length not announced", "/api/v1/pods", Cut(0.5, told=False), COMPLETE, times=2),
+    Row("every page cut", "/api/v1/pods", Cut(0.9), NOTHING, "the connection was cut; asked 6 times"),
+    Row("the connection closed before an answer", "/api/v1/namespaces", Slam(), COMPLETE, times=2),
+    Row(
+        "410 in the middle of a list, once",
+        "/api/v1/pods",
+        refusal(410),
+        COMPLETE,
+        "reading it again",
+        times=1,
+        after=4,
+    ),
+    Row("410 each time before the list ends", "/api/v1/pods", refusal(410), COMPLETE, times=3, after=2),
+    Row("403 for a kind", "/api/v1/services", refusal(403, "services is forbidden"), UNREADABLE, "", kind="Service"),
+    Row("403 for the pods", "/api/v1/pods", refusal(403, "pods is forbidden"), UNREADABLE, "403: pods is forbidden"),
+    Row("403 in the middle of a list", "/api/v1/pods", refusal(403, "no more"), UNREADABLE, "403: no more", after=3),
+    Row(
+        "404 for a kind",
+        "/apis/policy/v1/.*",
+        refusal(404),
+        UNREADABLE,
+        "does not serve",
+        kind="PodDisruptionBudget",
+    ),
+    Row(
+        "403 for the nodes",
+        "/api/v1/nodes",
+        refusal(403, "nodes is forbidden"),
+        NOTHING,
+        "the nodes cannot be read: forbidden (403",
+    ),
+    Row(
+        "401 in the middle: the token has expired", "/api/v1/pods", refusal(401), NOTHING, "unauthorized (401)", after=3
+    ),
+    Row("400", "/api/v1/pods", refusal(400, "continue key is not valid"), NOTHING, "400: continue key is not valid"),
+    Row("a redirect to a login page", "/api/v1/nodes", Answer(302, "", {"Location": "/login"}), NOTHING, "answers 302"),
+    Row("HTML in place of a list", "/api/v1/pods", HTML, NOTHING, "list of pods: not valid JSON"),
+    Row("JSON that is no list", "/api/v1/nodes", Answer(200, {"kind": "Status"}), NOTHING, 'found kind "Status"'),
+    Row("HTML in place of the version: no API server", "/version", HTML, NOTHING, "this is no Kubernetes API server"),
+    Row(
+        "404 for the version: no API server",
+        "/version",
+        Answer(404, "nothing here"),
+        NOTHING,
+        "no Kubernetes API server",
+    ),
+    Row("403 for the version and the API groups", "/version|/apis", refusal(403), COMPLETE),
+    Row(
+        "an object of the wrong shape",
+        "/api/v1/nodes",
+        Answer(200, {"kind": "NodeList", "items": [{"metadata": {"name": "n"}, "spec": {"taints": "none"}}]}),
+        NOTHING,
+        "$.items[0].spec.taints: expected a list",
+    ),
+    Row(
+        "a list whose next page is the same page for ever",
+        "/api/v1/pods",
+        Answer(200, {"kind": "PodList", "metadata": {"continue": "again"}, "items": []}),
+        NOTHING,
+        "the next page is the same page again",
+    ),
+)
+
+
+WAIT = asking.wait
+
+
+@pytest.fixture
+def server() -> Iterator[ApiServer]:
+    with ApiServer() as started:
+        whole = {"kind": "PodList", "metadata": {"resourceVersion": "2472"}, "items": list(objects_in("/api/v1/pods"))}
+        started.put("/api/v1/pods", whole)
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long was waited; nobody waits in a test."""
+    waited: list[float] = []
+    monkeypatch.setattr(asking, "wait", lambda stop, seconds: waited.append(seconds))
+    return waited
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.what)
+def test_what_comes_of_a_fault(row: Row, server: ApiServer, tmp_path: Path) -> None:
+    server.fail(row.path, row.fault, times=row.times, after=row.after)
+    ran = dump(server, tmp_path)
+    assert row.told in ran.err
+    assert ran.out == ""
+    left = {path.name for path in tmp_path.iterdir()}
+    if row.outcome == NOTHING:
+        assert ran.code == 2
+        assert left == {"kubeconfig.json"}
+        line = ran.err.splitlines()[-1]
+        assert line.startswith("kwhatif: ")
+        assert "internal error" not in ran.err
+        return
+    assert ran.code == 0, ran.err
+    assert left == {"kubeconfig.json", "cluster.json"}
+    snapshot = load_snapshot([str(tmp_path / "cluster.json")])
+    assert len(snapshot.objects.of(Node)) == NODES
+    if row.outcome == COMPLETE:
+        assert snapshot.unreadable == {}
+        assert len(snapshot.objects.of(Pod)) == PODS
+    else:
+        assert list(snapshot.unreadable) == [row.kind]
+        assert row.kind not in snapshot.objects.covered()
+        reason = snapshot.unreadable[row.kind]
+        refused = f"warning: {row.kind} cannot be read: {reason}\n"
+        assert (f"note: the cluster does not serve {row.kind}\n" if "404" in reason else refused) in ran.err
+
+
+def test_the_documentation_has_this_table() -> None:
+    outcomes = {COMPLETE: "complete", UNREADABLE: "complete but for that kind", NOTHING: "no file"}
+    lines = DOCS.read_text(encoding="utf-8").splitlines()
+    listed = [line for line in lines if line.startswith("| ") and line.rstrip("| ").endswith(tuple(outcomes.values()))]
+    told = {line.split("|")[1].strip(): line.split("|")[2].strip() for line in listed}
+    assert {row.what: outcomes[row.outcome] for row in TABLE}.items() <= told.items()
+    assert len(TABLE) >= 15
+
+
+def test_a_list_that_expires_is_begun_anew_and_in_the_end_asked_for_as_a_whole(
+    server: ApiServer, tmp_path: Path
+) -> None:
+    server.put("/api/v1/pods", {"kind": "PodList", "metadata": {"resourceVersion": "9"}, "items": []})
+    server.fail("/api/v1/pods", refusal(410), params={"continue": "2"})
+    tokens = {"kind": "PodList", "metadata": {"continue": "2", "resourceVersion": "7"}, "items": []}
+    server.put("/api/v1/pods?limit=50", tokens)
+    assert dump(server, tmp_path).code == 0
+    limits = [asked.params for asked in server.asked("/api/v1/pods")]
+    first, second = {"limit": "50"}, {"limit": "50", "continue": "2"}
+    assert limits == [first, second, first, second, first, second, {}]
+    assert load_snapshot([str(tmp_path / "cluster.json")]).resource_versions["Pod"] == "9"
+
+
+def test_a_list_that_expired_is_complete_and_of_one_version(server: ApiServer, tmp_path: Path) -> None:
+    server.fail("/api/v1/pods", refusal(410), times=1, after=4)
+    assert dump(server, tmp_path).code == 0
+    snapshot = load_snapshot([str(tmp_path / "cluster.json")])
+    assert snapshot.resource_versions["Pod"] == "2472"
+    assert len(snapshot.objects.of(Pod)) == PODS
+
+
+# --- waiting
+
+
+def test_the_server_says_how_long_to_wait(server: ApiServer, tmp_path: Path, pauses: list[float]) -> None:
+    server.fail("/api/v1/pods", Answer(429, headers={"Retry-After": "7"}), times=2)
+    ran = dump(server, tmp_path)
+    assert ran.code == 0
+    assert pauses == [7.0, 7.0]
+    assert ran.err.count("note: list of pods: the server answers 429: please try again later; asking again\n") == 2
+
+
+def test_without_a_word_from_the_server_pauses_grow(server: ApiServer, tmp_path: Path, pauses: list[float]) -> None:
+    server.fail("/api/v1/pods", refusal(503))
+    assert dump(server, tmp_path).code == 2
+    assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("told", "pause"),
+    [
+        ("3", 3.0),
+        ("0", 0.0),
+        ("86400", 60.0),
+        ("soon", 1.0),
+        ("-3", 1.0),
+        ("Wed, 01 Jan 2020 00:00:00 GMT", 0.0),
+        ("Wed, 01 Jan 2020 00:00:00", 1.0),
+        ("Fri, 01 Jan 2100 00:00:00 GMT", 60.0),
+    ],
+)
+def test_retry_after_is_a_number_or_a_date_and_within_reason(told: str, pause: float) -> None:
+    assert asking.pause_after(asking.Reply(429, {"Retry-After": told}, b""), 1) == pause
+
+
+def test_waiting_ends_when_all_is_stopped() -> None:
+    stop = threading.Event()
+    stop.set()
+    WAIT(stop, 3600)
+
+
+# --- what every later answer says
+
+
+@pytest.mark.parametrize(
+    ("path", "manifest", "what"),
+    [
+        ("/api/v1/pods", "", "Pod could not be read: forbidden (403: no)"),
+        (
+            "/apis/scheduling.k8s.io/v1/.*",
+            "priorityClassName: std",
+            "PriorityClass could not be read: forbidden (403: no)",
+        ),
+        (
+            "/api/v1/persistentvolumeclaims",
+            "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]",
+            "PersistentVolumeClaim could not be read: forbidden (403: no)",
+        ),
+        ("/api/v1/limitranges", "", "LimitRange could not be read: forbidden (403: no)"),
+        ("/api/v1/resourcequotas", "", "ResourceQuota could not be read: forbidden (403: no)"),
+        ("/apis/node.k8s.io/v1/.*", "runtimeClassName: heavy", "RuntimeClass could not be read: forbidden (403: no)"),
+    ],
+)
+def test_an_answer_that_needs_an_unreadable_kind_says_so(
+    path: str, manifest: str, what: str, server: ApiServer, tmp_path: Path
+) -> None:
+    server.fail(path, refusal(403, "no"))
+    assert dump(server, tmp_path).code == 0
+    pod = tmp_path / "pod.yaml"
+    spec = f"  {manifest}\n" if manifest else ""
+    pod.write_text(
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec:\n  containers: [{{name: c, image: i}}]\n{spec}"
+    )
+    ran = run("place", str(pod), "--snapshot", str(tmp_path / "cluster.json"), "-o", "json")
+    gaps = {gap["what"]: gap["pods"] for gap in json.loads(ran.out)["fidelity"]["gaps"]}
+    assert gaps.get(what) == ["default/p"], gaps
+
+
+def test_an_answer_that_does_not_need_the_kind_is_not_in_doubt(server: ApiServer, tmp_path: Path) -> None:
+    server.fail("/apis/node.k8s.io/v1/.*", refusal(403, "no"))
+    assert dump(server, tmp_path).code == 0
+    pod = tmp_path / "pod.yaml"
+    pod.write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n")
+    ran = run("place", str(pod), "--snapshot", str(tmp_path / "cluster.json"), "-o", "json")
+    gaps = {gap["what"]: gap["pods"] for gap in json.loads(ran.out)["fidelity"]["gaps"]}
+    assert gaps.get("RuntimeClass could not be read: forbidden (403: no)") == []
+
+
+def test_strict_writes_nothing_if_a_kind_may_not_be_read(server: ApiServer, tmp_path: Path) -> None:
+    server.fail("/api/v1/services", refusal(403, "services is forbidden"))
+    ran = dump(server, tmp_path, "--strict")
+    assert (ran.code, ran.err) == (
+        2,
+        "kwhatif: --strict: Service cannot be read: forbidden (403: services is forbidden)\n",
+    )
+    assert not (tmp_path / "cluster.json").exists()
+
+
+def test_strict_does_not_mind_what_the_cluster_does_not_serve(server: ApiServer, tmp_path: Path) -> None:
+    server.fail("/apis/resource.k8s.io/.*", refusal(404))
+    assert dump(server, tmp_path, "--strict").code == 0

@@ -1,0 +1,323 @@
+"""The redaction law, and what redaction must not let through."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwhatif.api.core import Node
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS
+from kwhatif.policy.intree import in_tree
+from kwhatif.snapshot.load import load_snapshot
+from kwhatif.snapshot.model import SchedulerInfo, Snapshot, write_snapshot
+from kwhatif.snapshot.pruning import KEPT_ANNOTATIONS
+from kwhatif.snapshot.redaction import Translation, redact, redact_documents, reveal_value
+from kwhatif.snapshot.redaction.configuration import PLUGINS
+from kwhatif.snapshot.redaction.kinds import RULES
+from kwhatif.snapshot.redaction.shared import ANNOTATIONS
+from kwhatif.snapshot.redaction.wellknown import KEYS
+from kwhatif.versions import SUPPORTED_MINORS, features_of
+from kwhatif.whatif.conformance import Scenario, answer
+from kwhatif.whatif.pools import POOL_LABELS
+from tests.snapshot.everything import every_object, paths_of
+from tests.snapshot.redacted_answers import redacted_answer, redacted_scenario
+
+TESTS = Path(__file__).parents[1]
+RECORDED = TESTS / "conformance"
+MORE_RECORDED = Path(os.environ.get("CONFORMANCE", TESTS.parent.parent / "shared" / "conformance" / "full"))
+EACH, EACH_OF_MORE = 6, 20
+
+
+# --- the law
+
+
+def recorded(path: Path, most: int) -> Iterator[Scenario]:
+    with gzip.open(path) as lines:
+        for line in itertools.islice(lines, most):
+            yield msgspec.json.decode(line, type=Scenario)
+
+
+def check_law(scenario: Scenario) -> None:
+    redacted, translation = redacted_scenario(scenario)
+    before, after = answer(scenario), answer(redacted)
+    assert json.dumps(after) == json.dumps(redacted_answer(before, translation))
+    assert json.dumps(reveal_value(after, translation)) == json.dumps(before)
+    assert not {*before["nodeOrder"]} & {*after["nodeOrder"]}
+
+
+@pytest.mark.parametrize("path", sorted(RECORDED.glob("1.36-*.gz")), ids=lambda path: path.name.split(".")[1][3:])
+def test_a_redacted_scenario_has_the_redacted_answer(path: Path) -> None:
+    for scenario in recorded(path, EACH):
+        check_law(scenario)
+
+
+def test_so_have_hundreds_of_recorded_scenarios() -> None:
+    paths = sorted(path for path in MORE_RECORDED.glob("1.36-*.gz") if not path.name.startswith("1.36-dra"))
+    if not paths:
+        pytest.skip(f"no larger recordings in {MORE_RECORDED}")
+    checked = 0
+    for path in paths:
+        for scenario in recorded(path, EACH_OF_MORE):
+            check_law(scenario)
+            checked += 1
+    assert checked >= 200
+
+
+# --- nothing gets through
+
+
+def marked(name: str) -> str:
+    """A text for every field that nothing but it could have brought into a file."""
+    return f"zqx{name.replace(' ', '')}zqx"
+
+
+def test_no_text_of_any_field_of_any_kind_gets_through() -> None:
+    documents = list(every_object(marked))
+    whole = [_as_whole(kind) for kind in sorted(KEPT_WHOLE)]
+    redacted, _ = redact_documents([*documents, *whole])
+    assert len(redacted) == len(documents) + len(whole)
+    assert "zqx" not in json.dumps(redacted).lower()
+
+
+def _as_whole(kind: str) -> dict[str, Any]:
+    """An object that is kept as it is, with texts wherever an object could have one and in fields nobody knows."""
+    pod = next(one for one in every_object(marked) if one["kind"] == "Pod")
+    spec = pod["spec"] | {marked("spec"): marked("unknown"), "serviceAccountName": marked("account")}
+    container = {"env": [{"name": marked("env"), "value": marked("value")}], "command": [marked("command")]}
+    spec["containers"] = [spec["containers"][0] | container]
+    template = {"metadata": pod["metadata"], "spec": spec}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": pod["metadata"] | {"managedFields": [{"manager": marked("manager")}]},
+        "spec": {
+            "template": template,
+            "jobTemplate": {"spec": {"template": template}},
+            "schedule": marked("schedule"),
+            "hard": {marked("resource"): "1"},
+            "limits": [{"type": marked("type"), "max": {marked("resource"): "1"}}],
+            "serviceName": marked("service"),
+            "volumeClaimTemplates": [{"kind": marked("kind"), "metadata": pod["metadata"]}],
+            marked("field"): marked("text"),
+        },
+        "handler": marked("handler"),
+        "status": {"currentRevision": marked("revision"), "conditions": [{"message": marked("message")}]},
+    }
+
+
+def test_nothing_that_a_snapshot_says_of_itself_gets_through(tmp_path: Path) -> None:
+    configuration = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "clientConnection": {"kubeconfig": marked("path")},
+        "extenders": [{"urlPrefix": marked("url")}],
+        "profiles": [{"schedulerName": marked("name"), "pluginConfig": [{"name": marked("p"), "args": {"x": "zqx"}}]}],
+    }
+    snapshot = Snapshot(
+        source=marked("server"),
+        kubernetes_version=f"v1.36.1-{marked('version')}",
+        taken_at="2026-11-20T06:45:00Z",
+        unreadable={"Pod": marked("reason"), marked("Kind"): "forbidden", "Job": f"forbidden (user {marked('user')})"},
+        ignored={marked("Kind"): 3},
+        inconsistencies=[marked("pod")],
+        resource_versions={"Pod": "4711"},
+        scheduler=SchedulerInfo(
+            image=marked("image"), feature_gates={marked("Gate"): True}, configuration=configuration, source="zqx"
+        ),
+    )
+    redacted, _ = redact(snapshot)
+    path = tmp_path / "redacted.json"
+    write_snapshot(redacted, str(path))
+    assert "zqx" not in path.read_text().lower()
+    assert redacted.redacted
+    assert redacted.kubernetes_version == "v1.36.1"
+    assert redacted.unreadable == {"Pod": "why is redacted", "Job": "forbidden"}
+    assert redacted.inconsistencies
+
+
+texts = st.text("abzq019-./:@_ Äß", min_size=4, max_size=12)
+
+
+@given(st.lists(texts, min_size=1, max_size=6))
+def test_no_word_of_any_name_gets_through(found: list[str]) -> None:
+    names = itertools.cycle(found)
+    redacted, _ = redact_documents(list(every_object(lambda _: next(names))))
+    words = {word for text in found for word in re.findall(r"[^\W_]{4,}", text) if not word.isdigit()}
+    text = json.dumps(redacted, ensure_ascii=False)
+    assert not [word for word in words if re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text)]
+
+
+# --- nothing that is read gets lost
+
+LEFT_OUT = {
+    "annotations.*",  # but those that are read
+    "conditions[].message",
+    "config.any",  # for drivers alone
+    "declaredFeatures[]",  # but those that are feature gates
+    "disruptedPods.*",  # but times
+    "providerID",
+    "volumeClaimTemplate.metadata.*.any",  # not as filled in here: see the test of ephemeral volumes
+    "volumeClaimTemplate.spec.*.any",
+}
+
+
+def test_every_field_that_is_read_has_a_rule() -> None:
+    def text(name: str) -> str:
+        return "2026-01-01T00:00:00Z" if "ime" in name and not name.startswith("runtime") else "wordy"
+
+    for plain in every_object(text):
+        (made,), _ = redact_documents([plain])
+        before, after = (
+            {re.sub(r"(?<=\.)(wordy|[a-z]{1,2}[0-9]{3}~?)(?=[.[]|$)", "*", path) for path in paths_of(one)}
+            for one in (plain, made)
+        )
+        lost = {path for path in before - after if not path.endswith(tuple(LEFT_OUT))}
+        assert not lost, plain["kind"]
+
+
+def test_every_kind_of_a_snapshot_has_a_rule() -> None:
+    assert {*KINDS, *KEPT_WHOLE} == set(RULES)
+
+
+def test_every_annotation_that_a_dump_keeps_has_a_rule() -> None:
+    assert set(ANNOTATIONS.rules) == KEPT_ANNOTATIONS
+
+
+def test_the_plugins_of_the_tree_and_the_labels_of_pools_keep_their_names() -> None:
+    for minor in SUPPORTED_MINORS:
+        assert set(in_tree(features_of(minor)).points) <= PLUGINS
+    assert set(POOL_LABELS) <= KEYS
+
+
+def test_the_template_of_an_ephemeral_volume_is_a_claim() -> None:
+    template = {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {
+            "storageClassName": "fast",
+            "resources": {"requests": {"storage": "1Gi"}},
+            "accessModes": ["ReadWriteOnce"],
+        },
+    }
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web"},
+        "spec": {"volumes": [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}]},
+    }
+    (made,), translation = redact_documents([pod])
+    assert made != pod
+    assert reveal_value(made, translation) == pod
+
+
+def test_values_in_texts_of_annotations_are_what_they_are_in_fields() -> None:
+    tolerations = [{"key": "team", "operator": "Equal", "value": "red", "effect": "NoSchedule"}]
+    namespace = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {
+            "name": "shop",
+            "annotations": {
+                "scheduler.alpha.kubernetes.io/defaultTolerations": json.dumps(tolerations),
+                "scheduler.alpha.kubernetes.io/node-selector": "team=red,disk=ssd",
+                "acme.com/owner": "jane",
+            },
+        },
+    }
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web"},
+        "spec": {"tolerations": tolerations, "nodeSelector": {"team": "red", "disk": "ssd"}},
+    }
+    (made, alike), _ = redact_documents([namespace, pod])
+    annotations = made["metadata"]["annotations"]
+    assert json.loads(annotations["scheduler.alpha.kubernetes.io/defaultTolerations"]) == alike["spec"]["tolerations"]
+    pairs = (part.split("=") for part in annotations["scheduler.alpha.kubernetes.io/node-selector"].split(","))
+    assert dict(pairs) == alike["spec"]["nodeSelector"]
+    assert len(annotations) == 2
+
+
+def test_the_pod_of_a_file_on_a_node_is_called_after_the_node() -> None:
+    node = "ip-10-0-0-7.acme.internal"
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"etcd-{node}", "ownerReferences": [{"kind": "Node", "name": node}]},
+        "spec": {"nodeName": node},
+    }
+    (made,), translation = redact_documents([pod])
+    called = made["spec"]["nodeName"]
+    assert made["metadata"]["name"].endswith(f"-{called}")
+    assert made["metadata"]["ownerReferences"][0]["name"] == called
+    assert reveal_value(made, translation) == pod
+
+
+# --- growing
+
+
+def test_a_snapshot_redacted_again_is_the_same_to_the_byte(tmp_path: Path) -> None:
+    snapshot = load_snapshot([str(TESTS / "data" / "cluster.json")])
+    first, translation = redact(snapshot)
+    grown = redact_documents([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "aaa"}}], translation)[1]
+    again, same = redact(snapshot, grown)
+    assert same == grown != translation
+    written = []
+    for number, one in enumerate((first, again)):
+        write_snapshot(one, str(tmp_path / f"{number}.json"))
+        written.append((tmp_path / f"{number}.json").read_bytes())
+    assert written[0] == written[1]
+    assert [node.name for node in first.objects.of(Node)] != [node.name for node in snapshot.objects.of(Node)]
+
+
+def test_a_redacted_snapshot_read_back_is_the_snapshot_that_it_was() -> None:
+    snapshot = load_snapshot([str(TESTS / "data" / "cluster.json")])
+    redacted, translation = redact(snapshot)
+    for kind in sorted(snapshot.objects.covered()):
+        before, after = (
+            [msgspec.to_builtins(obj, enc_hook=str) for obj in one.objects.of(KINDS[kind])]
+            for one in (snapshot, redacted)
+        )
+        assert reveal_value(after, translation) == before
+
+
+def test_a_key_that_turns_out_to_be_compared_as_a_number_is_told() -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"gen": "20261"}}}
+    requirement = {"key": "gen", "operator": "Gt", "values": ["20260"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"affinity": affinity}}
+    told: list[str] = []
+
+    (alone,), translation = redact_documents([node], Translation(), warn=told.append)
+    assert "20261" not in alone["metadata"]["labels"].values()
+    assert not told
+    _, translation = redact_documents([pod], translation, warn=told.append)
+    assert len(told) == 1
+    assert told[0].startswith("values of the label gen are compared as numbers here for the first time")
+    (again,), _ = redact_documents([node], translation, warn=told.append)
+    assert "20261" in again["metadata"]["labels"].values()
+    assert len(told) == 1
+
+
+def test_an_expression_that_asks_for_a_part_of_a_text_is_told() -> None:
+    selector = {"cel": {"expression": "device.attributes['acme.com'].model.startsWith('h')"}}
+    device_class = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "gpu"},
+        "spec": {"selectors": [selector]},
+    }
+    told: list[str] = []
+    redact_documents([device_class], warn=told.append)
+    assert told == ["asks for a part of a text, which a pseudonym does not have: " + selector["cel"]["expression"]]

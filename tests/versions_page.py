@@ -1,0 +1,68 @@
+"""The tables of docs/versions.md, made from the code's. ``python -m tests.versions_page`` writes them anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from kwhatif.gates.setting import stage_of
+from kwhatif.versions import SUPPORTED_MINORS, Row, rows
+
+__all__ = ["PAGE", "page"]
+
+PAGE = Path(__file__).parents[1] / "docs" / "versions.md"
+
+
+def page(text: str) -> str:
+    """The page with its tables as they should be; the rest stays as it is."""
+    return _between(_between(text, "gates", _gates()), "behaviour", _behaviour())
+
+
+def _between(text: str, name: str, lines: Iterator[str]) -> str:
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n{chr(10).join(lines)}\n{end}{after}"
+
+
+def _gates() -> Iterator[str]:
+    yield f"| gate | what it does here | {' | '.join(SUPPORTED_MINORS)} |"
+    yield f"| --- | --- | {' | '.join('---' for _ in SUPPORTED_MINORS)} |"
+    for row in sorted((row for row in rows().values() if row.gate), key=lambda row: row.gate.lower()):
+        cells = " | ".join(_default(row.gate, minor) for minor in SUPPORTED_MINORS)
+        yield f"| {row.gate} | {row.what} | {cells} |"
+
+
+def _default(gate: str, minor: str) -> str:
+    stage = stage_of(gate, minor)
+    if stage is None:
+        return ""
+    word = "on" if stage.on else "off"
+    if stage.ripeness == "gone":
+        return f"({word})"
+    return f"{word}, locked" if stage.locked else word
+
+
+def _behaviour() -> Iterator[str]:
+    yield "| when | what holds then | upstream |"
+    yield "| --- | --- | --- |"
+    for row in sorted((row for row in rows().values() if not row.gate), key=_order):
+        yield f"| {_when(row)} | {row.what} | {_sources(row)} |"
+
+
+def _order(row: Row) -> tuple[str, str]:
+    return row.since or row.until, row.what
+
+
+def _when(row: Row) -> str:
+    if row.since and row.until:
+        return f"from {row.since}, before {row.until}"
+    return f"from {row.since}" if row.since else f"before {row.until}"
+
+
+def _sources(row: Row) -> str:
+    return ", ".join(f"`{source}`" for source in row.source.split(", "))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text()))

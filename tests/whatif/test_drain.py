@@ -1,0 +1,235 @@
+"""Draining nodes: who goes when, where pods made again land, and what blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.decode import convert
+from kwhatif.api.kinds import Objects
+from kwhatif.api.others import PodDisruptionBudget
+from kwhatif.policy.load import default_configuration
+from kwhatif.results import DrainResult
+from kwhatif.scheduling.setup import Setup
+from kwhatif.snapshot.model import Snapshot
+from kwhatif.versions import features_of
+from kwhatif.whatif.drain import drain
+from kwhatif.whatif.drain_filters import Filters
+from tests.builders import node, pod
+
+WEB = ("apps/v1", "ReplicaSet", "web-1")
+AGENT = ("apps/v1", "DaemonSet", "agent")
+READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+UNREADY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+EMPTY_DIR = {"volumes": [{"name": "scratch", "emptyDir": {}}]}
+
+
+def web(name: str, on: str, cpu: str = "1", **more: Any) -> Pod:
+    return pod(name, **{"owner": WEB, "labels": {"app": "web"}, "status": READY, **more}, on=on, cpu=cpu)
+
+
+def budget(allowed: int, *, healthy: int = 3, desired: int = 2, name: str = "web", **spec: Any) -> PodDisruptionBudget:
+    return convert(
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"selector": {"matchLabels": {"app": "web"}}, **spec},
+            "status": {"disruptionsAllowed": allowed, "currentHealthy": healthy, "desiredHealthy": desired},
+        },
+        PodDisruptionBudget,
+    )
+
+
+def drained(
+    nodes: Sequence[Node],
+    pods: Sequence[Pod],
+    budgets: Sequence[PodDisruptionBudget] = (),
+    *names: str,
+    **flags: Any,
+) -> DrainResult:
+    objects = Objects()
+    for obj in (*nodes, *pods, *budgets):
+        objects.add(obj)
+    chosen = [each for name in names or ("a",) for each in nodes if each.name == name]
+    return drain(Snapshot(objects=objects), Setup(default_configuration(), features_of()), chosen, Filters(**flags))
+
+
+def ways(result: DrainResult) -> list[tuple[str, str, int, str]]:
+    return [(each.pod.removeprefix("default/"), each.outcome, each.turn, each.lands_on) for each in result.pods]
+
+
+def test_pods_of_controllers_are_made_again_and_land_elsewhere() -> None:
+    result = drained([node("a"), node("b")], [web("web-1-x", "a"), web("web-1-y", "a"), web("web-1-z", "b")])
+    assert ways(result) == [("web-1-x", "evicted", 1, "b"), ("web-1-y", "evicted", 1, "b")]
+    assert [each.replacement for each in result.pods] == ["default/web-1-r1", "default/web-1-r2"]
+    assert (result.nodes[0].drained, result.exit_code) == (True, 0)
+    cpu = next(each for each in result.remaining if each.resource == "cpu")
+    assert (cpu.allocatable, cpu.requested_before, cpu.requested_after) == (4000, 1000, 3000)
+
+
+def test_a_pod_of_a_stateful_set_comes_back_under_its_name() -> None:
+    owner = ("apps/v1", "StatefulSet", "db")
+    result = drained([node("a"), node("b")], [web("db-0", "a", owner=owner)])
+    assert [(each.replacement, each.lands_on) for each in result.pods] == [("default/db-0", "b")]
+
+
+def test_all_nodes_are_cordoned_before_the_first_is_emptied() -> None:
+    nodes = [node("a"), node("b"), node("c")]
+    result = drained(nodes, [web("web-1-x", "a"), web("web-1-y", "b")], [], "a", "b")
+    assert ways(result) == [("web-1-x", "evicted", 1, "c"), ("web-1-y", "evicted", 1, "c")]
+
+
+def test_a_pod_that_finds_no_node_stays_pending() -> None:
+    result = drained([node("a"), node("b", cpu="1")], [web("web-1-x", "a", cpu="2")])
+    assert result.nodes[0].drained
+    assert (result.exit_code, [each.pod for each in result.pending]) == (1, ["default/web-1-r1"])
+    assert "1 Insufficient cpu" in result.pending[0].message
+
+
+def test_one_that_waits_is_tried_again_when_others_have_moved() -> None:
+    near = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}
+    spec = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}}
+    follower = pod("a-follower", owner=("apps/v1", "ReplicaSet", "follower"), on="a", cpu="1", status=READY, spec=spec)
+    result = drained([node("a"), node("b")], [follower, web("web-1-x", "a")])
+    assert ways(result) == [("a-follower", "evicted", 1, "b"), ("web-1-x", "evicted", 1, "b")]
+
+
+# --- what drain touches and what it does not
+
+
+FLAGS = [
+    ("a pod of a daemon set stops the drain", web("agent-x", "a", owner=AGENT), {}, "refused"),
+    ("unless they are to be ignored", web("agent-x", "a", owner=AGENT), {"ignore_daemonsets": True}, "ignored"),
+    (
+        "a daemon set's pod without its daemon set stops it all the same",
+        web("agent-x", "a", owner=AGENT),
+        {"ignore_daemonsets": True, "daemon_sets": frozenset({"default/other"})},
+        "refused",
+    ),
+    (
+        "and goes by force",
+        web("agent-x", "a", owner=AGENT),
+        {"force": True, "daemon_sets": frozenset()},
+        "evicted",
+    ),
+    ("a pod with data in an emptyDir stops it", web("web-1-x", "a", spec=EMPTY_DIR), {}, "refused"),
+    ("unless it may lose them", web("web-1-x", "a", spec=EMPTY_DIR), {"delete_emptydir_data": True}, "evicted"),
+    ("a pod that nobody makes again stops it", web("lone", "a", owner=None), {}, "refused"),
+    ("unless by force", web("lone", "a", owner=None), {"force": True}, "evicted"),
+    ("a finished pod never stops it", web("lone", "a", owner=None, status={"phase": "Succeeded"}), {}, "evicted"),
+]
+
+
+@pytest.mark.parametrize(("one", "flags", "outcome"), [case[1:] for case in FLAGS], ids=[case[0] for case in FLAGS])
+def test_flags(one: Pod, flags: dict[str, Any], outcome: str) -> None:
+    result = drained([node("a"), node("b")], [one], [], **flags)
+    assert [each.outcome for each in result.pods] == [outcome]
+    assert result.nodes[0].drained is (outcome != "refused")
+
+
+def test_a_static_pod_stays_without_a_word() -> None:
+    mirror = web("kube-proxy-a", "a", owner=("v1", "Node", "a"))
+    metadata = replace(mirror.metadata, annotations={"kubernetes.io/config.mirror": "x"})
+    result = drained([node("a")], [replace(mirror, metadata=metadata)])
+    assert ([each.outcome for each in result.pods], result.warnings, result.exit_code) == (["ignored"], (), 0)
+
+
+def test_a_node_with_a_pod_that_must_not_be_touched_is_not_begun_with_but_the_next_one_is() -> None:
+    pods = [web("lone", "a", owner=None), web("web-1-x", "a"), web("web-1-y", "b")]
+    result = drained([node("a"), node("b"), node("c")], pods, [], "a", "b")
+    assert [(each.node, each.drained) for each in result.nodes] == [("a", False), ("b", True)]
+    assert ways(result) == [("lone", "refused", 0, ""), ("web-1-x", "blocked", 0, ""), ("web-1-y", "evicted", 1, "c")]
+
+
+def test_what_goes_on_regardless_is_a_warning() -> None:
+    pods = [web("lone", "a", owner=None), web("agent-x", "a", owner=AGENT)]
+    result = drained([node("a")], pods, [], force=True, ignore_daemonsets=True)
+    assert result.warnings == (
+        "deleting Pods that declare no controller: default/lone",
+        "ignoring DaemonSet-managed Pods: default/agent-x",
+    )
+
+
+# --- budgets
+
+
+def test_a_budget_of_one_lets_pods_go_one_by_one() -> None:
+    pods = [web(f"web-1-{x}", "a") for x in "xyz"]
+    result = drained([node("a"), node("b")], pods, [budget(1)])
+    assert [(each.turn, each.lands_on) for each in result.pods] == [(1, "b"), (2, "b"), (3, "b")]
+    assert [(use.evictions, use.allowed_before, use.allowed_after) for use in result.budgets] == [(3, 1, 1)]
+
+
+def test_a_budget_stays_used_up_while_a_replacement_waits() -> None:
+    pods = [web(f"web-1-{x}", "a", cpu="2") for x in "xyz"]
+    result = drained([node("a", cpu="8"), node("b", cpu="3")], pods, [budget(1)])
+    assert ways(result) == [
+        ("web-1-x", "evicted", 1, "b"),
+        ("web-1-y", "evicted", 2, ""),
+        ("web-1-z", "blocked", 0, ""),
+    ]
+    assert result.pods[-1].reason == (
+        "Cannot evict pod as it would violate the pod's disruption budget. "
+        "The disruption budget web needs 2 healthy pods and has 2 currently"
+    )
+    assert result.budgets[0].blocks == ("default/web-1-z",)
+    assert result.exit_code == 1
+
+
+BUDGETS = [
+    ("nothing allowed keeps the pod", web("web-1-x", "a"), [budget(0)], "blocked"),
+    ("two budgets keep it for good", web("web-1-x", "a"), [budget(5), budget(5, name="too")], "blocked"),
+    ("a pod that is not up yet needs none", web("web-1-x", "a", status={"phase": "Pending"}), [budget(0)], "evicted"),
+    ("nor does one that is going", web("web-1-x", "a", terminating=True), [budget(0)], "evicted"),
+    (
+        "one that is not ready may go if enough others are",
+        web("web-1-x", "a", status=UNREADY),
+        [budget(0, healthy=2)],
+        "evicted",
+    ),
+    (
+        "but not if too few are",
+        web("web-1-x", "a", status=UNREADY),
+        [budget(0, healthy=1)],
+        "blocked",
+    ),
+    (
+        "unless the budget always lets such pods go",
+        web("web-1-x", "a", status=UNREADY),
+        [budget(0, healthy=1, unhealthyPodEvictionPolicy="AlwaysAllow")],
+        "evicted",
+    ),
+    ("an empty selector means every pod", web("web-1-x", "a"), [budget(0, selector={})], "blocked"),
+    ("none at all means no pod", web("web-1-x", "a"), [budget(0, selector=None)], "evicted"),
+]
+
+
+@pytest.mark.parametrize(("one", "budgets", "outcome"), [c[1:] for c in BUDGETS], ids=[c[0] for c in BUDGETS])
+def test_budgets(one: Pod, budgets: list[PodDisruptionBudget], outcome: str) -> None:
+    result = drained([node("a"), node("b")], [one], budgets)
+    assert [each.outcome for each in result.pods] == [outcome]
+
+
+@given(
+    cpus=st.lists(st.sampled_from(["1", "2", "3"]), min_size=1, max_size=6),
+    allowed=st.integers(0, 3),
+    room=st.integers(0, 8),
+)
+def test_no_budget_is_overdrawn_and_a_drained_node_is_empty(cpus: list[str], allowed: int, room: int) -> None:
+    pods = [web(f"web-1-{number}", "a", cpu=cpu) for number, cpu in enumerate(cpus)]
+    result = drained([node("a", cpu="32"), node("b", cpu=str(room))], pods, [budget(allowed)])
+    gone = [each for each in result.pods if each.outcome == "evicted"]
+    assert result.nodes[0].drained is (len(gone) == len(pods))
+    down = 0
+    for turn in sorted({each.turn for each in gone}):
+        together = [each for each in gone if each.turn == turn]
+        assert down + len(together) <= allowed
+        down += sum(not each.lands_on for each in together)
+    assert len(result.pending) == down
