@@ -154,6 +154,31 @@ class Features:
     )
 
     # Plugins and configuration
+    multi_point: bool = _since(
+        "1.23", "configurations have multiPoint, and default plugins are enabled there", "apis/config/types.go"
+    )
+    resource_plugins_by_strategy: bool = _until(
+        "1.23",
+        "NodeResourcesLeastAllocated, NodeResourcesMostAllocated and RequestedToCapacityRatio are plugins of their own",
+        "framework/plugins/registry.go",
+    )
+    node_prefer_avoid_pods: bool = _until(
+        "1.23", "NodePreferAvoidPods exists, and is on by default with weight 10000", "framework/plugins/registry.go"
+    )
+    node_label_plugin: bool = _until("1.23", "NodeLabel exists", "framework/plugins/registry.go")
+    service_affinity_plugin: bool = _until("1.23", "ServiceAffinity exists", "framework/plugins/registry.go")
+    selector_spread_plugin: bool = _until("1.29", "SelectorSpread exists", "framework/plugins/registry.go")
+    default_weights_are_doubled: bool = _since(
+        "1.23",
+        "InterPodAffinity and NodeAffinity weigh 2 and TaintToleration 3 by default, before that 1 each",
+        "apis/config/v1beta3/default_plugins.go",
+    )
+    preferred_terms_of_existing_pods_can_be_ignored: bool = _since(
+        "1.27", "InterPodAffinity's arguments have ignorePreferredTermsOfExistingPods", "apis/config/types_pluginargs.go"
+    )
+    profiles_have_percentages: bool = _since(
+        "1.26", "profiles may have a percentageOfNodesToScore of their own", "apis/config/types.go"
+    )
     scheduling_gates_come_first: bool = _since(
         "1.30", "SchedulingGates is the first of the default plugins, not the last", "apis/config/v1/default_plugins.go"
     )
@@ -258,6 +283,36 @@ class Features:
     )
 
     # Filters
+    taint_is_named_alone: bool = _until(
+        "1.24",
+        "the taint that is not tolerated: \"node(s) had taint {a: b}, that the pod didn't tolerate\"",
+        "framework/plugins/tainttoleration/taint_toleration.go",
+    )
+    node_affinity_narrows: bool = _since(
+        "1.24", "node names in a pod's affinity narrow the choice of nodes", "framework/plugins/nodeaffinity"
+    )
+    overcommitted_nodes_refuse_what_is_not_asked_for: bool = _until(
+        "1.28",
+        "a pod that asks for something does not fit where more than there is of cpu, memory or ephemeral-storage is "
+        "taken, even if it asks for none of that",
+        "framework/plugins/noderesources/fit.go",
+    )
+    spread_counts_whole_domains: bool = _until(
+        "1.24",
+        "the pods of a topology domain count on all its nodes, if the pod's node affinity admits one of them",
+        "framework/plugins/podtopologyspread/filtering.go",
+    )
+    filters_can_be_skipped: bool = _since(
+        "1.27",
+        "pods without affinity terms ignore the anti-affinity of pods that are only nominated",
+        "framework/plugins/interpodaffinity/filtering.go",
+    )
+    post_filter_is_heard: bool = _since(
+        "1.24", "messages end with what preemption says", "framework/types.go (FitError.Error)"
+    )
+    pre_filter_speaks_once: bool = _since(
+        "1.26", "messages have PreFilter's refusal once, before that for every node", "framework/types.go (FitError.Error)"
+    )
     taint_is_named: bool = _until(
         "1.34",
         "messages name the first taint that is not tolerated",
@@ -377,6 +432,12 @@ class Features:
     )
 
     # Preemption
+    first_victim_counts_most: bool = _until(
+        "1.29",
+        "the victim looked at first stands for the highest priority of a node's victims; such as break a budget come "
+        "first",
+        "framework/plugins/defaultpreemption/default_preemption.go (pickOneNodeForPreemption)",
+    )
     terminating_victims_are_told: bool = _until(
         "1.35",
         "victims that are on their way out already are told to go once more, and lesser nominations to their node end",
@@ -384,6 +445,11 @@ class Features:
     )
 
     # The cycle
+    nominated_node_restarts_search: bool = _until(
+        "1.29",
+        "after a pod's nominated node was looked at, the search for others begins at the first node",
+        "schedule_one.go (findNodesThatPassFilters)",
+    )
     prefilter_goes_on_after_unschedulable: bool = _since(
         "1.30",
         "PreFilter plugins go on being asked after one found the pod Unschedulable, and the last refusal stands",
@@ -399,6 +465,9 @@ class Features:
     )
 
     # Requests
+    sidecars: bool = _since(
+        "1.28", "init containers may have a restartPolicy; before, it is not looked at", "framework/types.go"
+    )
     sidecars_are_refused_early: bool = _since(
         "1.30",
         "with SidecarContainers off, PreFilter and not Filter refuses pods with such containers",
@@ -420,6 +489,19 @@ class Features:
     )
 
     # Scores
+    overhead_counts_in_units: bool = _until(
+        "1.27",
+        "resource scorers count a pod's overhead in whole units: one millicore for a core begun",
+        "framework/plugins/noderesources/resource_allocation.go",
+    )
+    fit_scores_without_overhead: bool = _until(
+        "1.24",
+        "NodeResourcesFit's score leaves the pod's overhead out",
+        "framework/plugins/noderesources/fit.go",
+    )
+    spread_scores_are_rounded: bool = _since(
+        "1.24", "PodTopologySpread rounds scores; before, it cut them off", "framework/plugins/podtopologyspread/scoring.go"
+    )
     image_locality_counts_init_containers: bool = _since(
         "1.30", "images of init containers count", "framework/plugins/imagelocality/image_locality.go"
     )

@@ -1,4 +1,4 @@
-"""Every command and program of the README does what it says."""
+"""Every command and program of the README and of the documents does what it says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,16 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
 
 
-@pytest.mark.parametrize("example", examples(TEXT), ids=str)
+TESTED_ELSEWHERE = {"edits.md", "policy.md"}
+DOCUMENTS = [
+    example
+    for path in sorted((ROOT / "docs").glob("*.md"))
+    if path.name not in TESTED_ELSEWHERE
+    for example in examples(path.read_text("utf-8"))
+]
+
+
+@pytest.mark.parametrize("example", dict.fromkeys([*examples(TEXT), *DOCUMENTS]), ids=str)
 def test_a_command_answers_with_what_the_page_shows(example: Example) -> None:
     done = run("-m", "kwhatif", *example.arguments)
     assert done.returncode in (0, 1), done.stderr

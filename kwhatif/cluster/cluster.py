@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/backend/cache (cache.go, snapshot.go) and pkg/scheduler/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import TypeVar, cast
 
 import numpy as np
@@ -272,6 +272,27 @@ class Cluster:
         twin.journal = []
         twin._rows_of = [dict(rows) for rows in self._rows_of]
         twin._tallies, twin._listeners, twin._remembered = {}, [None] * len(self._listeners), {}
+        return twin
+
+    def without(self, names: Collection[str]) -> Cluster:
+        """A copy in which nodes are gone, and with them the pods that ran there. Faster than ``replace_nodes``."""
+        twin = self.fork()
+        gone = {row for name in names if (row := self.columns.row(name)) is not None}
+        for row in sorted(gone):
+            for info in self.pods_on[row]:
+                twin.leave(info.uid)
+        twin.columns = self.columns.without(gone)
+        kept = np.fromiter((self.columns.row(name) for name in twin.columns.names), np.intp, len(twin.columns))
+        place = np.full(len(self), -1, np.intp)
+        place[kept] = np.arange(len(kept))
+        now: list[int] = place.tolist()
+        twin._requested, twin.non_zero = twin._requested[kept], twin.non_zero[kept]
+        twin.pod_count, twin.ports = twin.pod_count[kept], twin.ports[kept]
+        twin.pods_on = [twin.pods_on[row] for row in kept.tolist()]
+        twin._where = {uid: (info, now[row]) for uid, (info, row) in twin._where.items()}
+        twin._rows_of = [{now[row]: count for row, count in rows.items()} for rows in twin._rows_of]
+        twin.nominated = {name: infos for name, infos in twin.nominated.items() if name not in names}
+        twin.journal = []
         return twin
 
     def replace_nodes(self, nodes: Sequence[Node]) -> None:

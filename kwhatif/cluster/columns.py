@@ -7,7 +7,7 @@ dictionary-encoded: a code a node, and a short list of distinct values that ques
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -63,6 +63,19 @@ class NodeColumns:
     """
 
     def __init__(self, nodes: Sequence[Node], resources: ResourceAxis) -> None:
+        self._lay_out(nodes, resources, {})
+
+    def without(self, rows: Collection[int]) -> NodeColumns:
+        """The columns of all other nodes; their amounts are not worked out again."""
+        gone = {self.names[row] for row in rows}
+        known = dict(zip(self.names, self._amounts, strict=True))
+        others = object.__new__(NodeColumns)
+        others._lay_out([node for node in self.given if node.name not in gone], self._resources, known)
+        return others
+
+    def _lay_out(
+        self, nodes: Sequence[Node], resources: ResourceAxis, known: Mapping[str, tuple[dict[str, int], int]]
+    ) -> None:
         self.given = list(nodes)
         self.nodes = [nodes[i] for i in scheduler_order(nodes)]
         self.names = [node.name for node in self.nodes]
@@ -74,7 +87,7 @@ class NodeColumns:
         self.name_rank = np.empty(size, np.intp)
         self.name_rank[sorted(range(size), key=self.names.__getitem__)] = np.arange(size)
         self.unschedulable = np.fromiter((bool(n.spec.unschedulable) for n in self.nodes), np.bool_, size)
-        self._amounts = [self._allocatable(node) for node in self.nodes]
+        self._amounts = [known.get(node.name) or self._allocatable(node) for node in self.nodes]
         for found, _ in self._amounts:
             for name in found:
                 resources.column(name)  # now, so that the axis does not grow while filters run

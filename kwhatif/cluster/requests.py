@@ -99,7 +99,7 @@ def _non_zero(name: str, pod: Pod, features: Features) -> int:
     most = 0
     for container in pod.spec.init_containers or ():
         asked = (container.resources.requests if container.resources else None) or {}
-        if container.restart_policy == "Always":
+        if features.sidecars and container.restart_policy == "Always":
             _add(sidecars, asked)
             most = max(most, amount(sidecars))
         else:
@@ -161,7 +161,7 @@ def _of_containers(
     sidecars: dict[str, Quantity] = {}
     initial: dict[str, Quantity] = {}
     for container in pod.spec.init_containers or ():
-        sidecar = container.restart_policy == "Always"
+        sidecar = features.sidecars and container.restart_policy == "Always"
         asked = requests_of(container, resizable=sidecar and features.resizes_are_in_conditions)
         if sidecar:
             _add(total, asked)

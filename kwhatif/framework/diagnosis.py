@@ -50,6 +50,12 @@ class Diagnosis:
 
     def message(self, post_filter: str = "") -> str:
         """The text of the FailedScheduling event."""
+        features = self.cluster.shapes.features
+        if not features.post_filter_is_heard:
+            post_filter = ""
+        if self.refusal is not None and not features.pre_filter_speaks_once:
+            everywhere = dict.fromkeys(self.refusal.reasons, len(self.cluster))
+            return fit_message(len(self.cluster), everywhere, post_filter=post_filter)
         if self.refusal is not None:
             return fit_message(len(self.cluster), {}, pre_filter=self.refusal.message, post_filter=post_filter)
         assert self.verdicts is not None

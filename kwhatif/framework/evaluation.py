@@ -212,7 +212,7 @@ class Evaluation:
 
     def verdicts_on(self, pod: PodInfo, view: NodeView) -> Verdicts:
         """All filters' verdicts on a view as it is."""
-        verdicts = Verdicts(view.size)
+        verdicts = Verdicts(view.size, all_reasons=self._framework.all_filters)
         for plugin, state in self._running():
             verdicts.take(plugin.name, self._framework.ask_filter(plugin, pod, view, state))
         return verdicts

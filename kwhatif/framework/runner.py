@@ -34,13 +34,20 @@ class Framework:
     """Plugins of one profile, by extension point, and how each hook is run.
 
     ``plugins`` maps each extension point to its plugins in order; ``weights`` a score plugin's name to its weight.
-    ``unprepared`` is the error that every pod meets under a profile whose filters miss their own PreFilter.
+    ``unprepared`` is the error that every pod meets under a profile whose filters miss their own PreFilter. With
+    ``all_filters`` no filter is left out on a node because another one has rejected it.
     """
 
     def __init__(
-        self, profile_name: str, plugins: Mapping[str, Sequence[AnyPlugin]], weights: Mapping[str, int]
+        self,
+        profile_name: str,
+        plugins: Mapping[str, Sequence[AnyPlugin]],
+        weights: Mapping[str, int],
+        *,
+        all_filters: bool = False,
     ) -> None:
         self.profile_name = profile_name
+        self.all_filters = all_filters
         self._at = {point: [p for p in plugins.get(point, ()) if _acts(p, point)] for point in HOOKS}
         self.pre_filters = self._at["preFilter"]
         prepared = {plugin.name for plugin in self.pre_filters}

@@ -37,9 +37,12 @@ class Verdicts:
     first          intp[n]: index into ``plugins`` of the first to reject, -1 where none does
     unresolvable   bool[n]: evicting pods would not help
     failed         bool[n]: what the first plugin said is an error
+
+    With ``all_reasons`` those of later plugins count as well, and the verdict is nobody's in particular.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, *, all_reasons: bool = False) -> None:
+        self.all_reasons = all_reasons
         self.plugins: list[str] = []
         self.blockers: list[Blocker] = []
         self.first: IntpArray = np.full(size, -1, np.intp)
@@ -54,9 +57,10 @@ class Verdicts:
         for rejection in rejections:
             if not rejection.where.any():
                 continue
-            counted = rejection.where & untouched
+            fresh = rejection.where & untouched
+            counted = rejection.where.copy() if self.all_reasons else fresh
             self.blockers.append(Blocker(plugin, rejection, rejection.where, counted))
-            self.first[counted] = index
+            self.first[fresh] = index
             self.unresolvable |= counted & rejection.unresolvable
             if rejection.error:
                 self.failed |= counted
@@ -75,7 +79,7 @@ class Verdicts:
         code = Code.UNRESOLVABLE if self.unresolvable[place] else Code.UNSCHEDULABLE
         if self.failed[place]:
             code = Code.ERROR
-        return Status(code, reasons, self.plugins[index])
+        return Status(code, reasons, "" if self.all_reasons else self.plugins[index])
 
     def histogram(self) -> dict[str, int]:
         """Reason -> number of nodes."""

@@ -88,7 +88,7 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
                             _spec("unwelcoming", incoming, term.topology_key, cluster, Incoming.unwelcome_to)
                         )
             state.known = len(affine)
-        return SKIP if state.silent else state
+        return SKIP if state.silent and self.handle.features.filters_can_be_skipped else state
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Neighbours) -> Iterator[Rejection]:
         alive = np.ones(nodes.size, np.bool_)

@@ -55,7 +55,7 @@ class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
         if required is None and self._added is None and spec.node_selector is None:
             return SKIP
         names = _names(required.node_selector_terms or ()) if required else None
-        if names is None:
+        if names is None or not self.handle.features.node_affinity_narrows:
             return pod.shape.node_affinity
         if not names:
             return Status.unresolvable("pod affinity terms conflict")

@@ -5,14 +5,14 @@ Upstream: plugins/noderesources/fit.go and its three scoring strategies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.requests import is_extended
+from kwhatif.cluster.requests import is_extended, is_scalar
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array, IntpArray
 from kwhatif.cluster.units import spell_amount
@@ -25,6 +25,7 @@ from kwhatif.framework.status import Rejection, Status
 from kwhatif.plugins.device_totals import left_to_devices, scores_devices, with_devices
 
 NO_SIDECARS = "Pod has a restartable init container and the SidecarContainers feature is disabled"
+_ALWAYS_COMPARED = ("cpu", "memory", "ephemeral-storage")
 MAX_SHAPE_SCORE = 10
 """Points of a RequestedToCapacityRatio shape go from 0 to 10."""
 
@@ -61,15 +62,19 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Wanted | Status:
         if self._refuses_sidecars(pod) and self.handle.features.sidecars_are_refused_early:
             return Status.unresolvable(NO_SIDECARS)
-        wanted = {
-            name: amount for name, amount in pod.shape.requests.items() if amount > 0 and not self._is_ignored(name)
-        }
+        requests: Mapping[str, int] = pod.shape.requests
+        if self.handle.features.overcommitted_nodes_refuse_what_is_not_asked_for:
+            wanted = _and_what_is_not_asked_for(requests, self._is_ignored)
+        else:
+            wanted = {name: amount for name, amount in requests.items() if amount > 0 and not self._is_ignored(name)}
         columns = cluster.shapes.resources.columns(wanted)
         return Wanted(tuple(wanted), columns, np.array(list(wanted.values()), np.int64))
 
     def _refuses_sidecars(self, pod: PodInfo) -> bool:
         initial = pod.shape.spec.init_containers or ()
-        return not self.handle.features.sidecar_containers and any(c.restart_policy == "Always" for c in initial)
+        features = self.handle.features
+        off = features.sidecars and not features.sidecar_containers
+        return off and any(container.restart_policy == "Always" for container in initial)
 
     def _is_ignored(self, name: str) -> bool:
         return is_extended(name) and (name in self._ignored or name.partition("/")[0] in self._ignored_groups)
@@ -114,6 +119,14 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
 
     def score(self, pod: PodInfo, nodes: NodeView, state: ScoredResources) -> Int64Array:
         return self._rate(with_devices(state.on(nodes), state, nodes, self.handle), state)
+
+
+def _and_what_is_not_asked_for(requests: Mapping[str, int], ignored: Callable[[str], bool]) -> dict[str, int]:
+    """What is compared with the room there is: everything, once the pod asks for anything."""
+    if not any(amount or is_scalar(name) for name, amount in requests.items()):
+        return {}
+    wanted = {name: requests.get(name, 0) for name in _ALWAYS_COMPARED}
+    return wanted | {name: amount for name, amount in requests.items() if is_scalar(name) and not ignored(name)}
 
 
 def spell_shortage(name: str, asks: int, used: int, capacity: int) -> str:

@@ -13,14 +13,20 @@ import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.tally import Tally
+from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.types import BoolArray, Float64Array, Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import go_round
 from kwhatif.framework.events import Event, Happening, Hint
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
-from kwhatif.plugins.spread_constraints import HOSTNAME, Constraint, ConstraintSource, all_keys_present
+from kwhatif.plugins.spread_constraints import (
+    HOSTNAME,
+    Constraint,
+    ConstraintSource,
+    all_keys_present,
+    in_whole_domains,
+)
 
 MISSING_LABEL = "node(s) didn't match pod topology spread constraints (missing required label)"
 TOO_MANY = "node(s) didn't match pod topology spread constraints"
@@ -82,12 +88,18 @@ class PodTopologySpread(Plugin[Spread, Scores]):
             tuple(
                 Counted(
                     constraint,
-                    cluster.tally(constraint.tally(pod.shape, cluster, keys_present, self.handle.features)),
+                    cluster.tally(self._hard_count(constraint, pod, cluster, keys_present)),
                     int(constraint.selector.matches(pod.shape.labels)),
                 )
                 for constraint in constraints
             )
         )
+
+    def _hard_count(
+        self, constraint: Constraint, pod: PodInfo, cluster: Cluster, keys_present: BoolArray
+    ) -> TallySpec:
+        spec = constraint.tally(pod.shape, cluster, keys_present, self.handle.features)
+        return in_whole_domains(spec) if self.handle.features.spread_counts_whole_domains else spec
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Spread) -> Iterator[Rejection]:
         alive = np.ones(nodes.size, np.bool_)
@@ -127,7 +139,8 @@ class PodTopologySpread(Plugin[Spread, Scores]):
                 count = tally.by_domain[codes]
             part = count * math.log(domains + 2) + float(constraint.max_skew - 1)
             total = total + np.where(codes >= 0, part, 0.0)
-        return Scores(ignored, np.where(ignored, 0, go_round(total)))
+        scores = go_round(total) if self.handle.features.spread_scores_are_rounded else total.astype(np.int64)
+        return Scores(ignored, np.where(ignored, 0, scores))
 
     def _require_all(self, pod: PodInfo) -> bool:
         return bool(pod.shape.spec.topology_spread_constraints) or not self._source.system_defaulted

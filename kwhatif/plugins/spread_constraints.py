@@ -21,7 +21,7 @@ from kwhatif.cluster.tally import TallySpec
 from kwhatif.cluster.types import BoolArray
 from kwhatif.versions import Features
 
-__all__ = ["HOSTNAME", "Constraint", "ConstraintSource", "all_keys_present"]
+__all__ = ["HOSTNAME", "Constraint", "ConstraintSource", "all_keys_present", "in_whole_domains"]
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -136,6 +136,17 @@ class ConstraintSource:
             same = {key: shape.labels[key] for key in keys if key in shape.labels}
             selector = selector.also(Selector.of_labels(same).requirements)
         return selector
+
+
+def in_whole_domains(spec: TallySpec) -> TallySpec:
+    """The same count, with the pods on all nodes of each domain that one node which may be counted belongs to."""
+    assert spec.topology is not None
+    assert spec.eligible is not None
+    codes = spec.topology.codes
+    met = np.zeros(len(spec.topology.values) + 1, np.bool_)
+    met[codes[spec.eligible]] = True
+    met[-1] = False
+    return replace(spec, key=("whole domains", spec.key), eligible=met[codes])
 
 
 def all_keys_present(constraints: Sequence[Constraint], columns: NodeColumns) -> BoolArray:

@@ -41,6 +41,8 @@ class TaintToleration(Plugin[None, None]):
             yield Rejection(where, reason, unresolvable=True, detail=detail)
 
     def _reason(self, taints: list[Taint]) -> str:
+        if self.handle.features.taint_is_named_alone:
+            return f"node(s) had taint {{{taints[0].key}: {taints[0].value or ''}}}, that the pod didn't tolerate"
         if self.handle.features.taint_is_named:
             return f"node(s) had untolerated taint {{{taints[0].key}: {taints[0].value or ''}}}"
         return "node(s) had untolerated taint(s)"

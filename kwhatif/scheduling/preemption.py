@@ -321,12 +321,16 @@ class _Search:
 
     def _measured(self, rows: IntpArray, shapes: IntpArray, gone: BoolArray, violating: BoolArray) -> Candidates:
         priority = np.where(gone, self._cluster.shapes.priorities[shapes], np.iinfo(np.int64).min)
-        top = priority.max(axis=1)
+        top = counts_most = priority.max(axis=1)
+        if self._cluster.shapes.features.first_victim_counts_most:
+            breaking = gone & violating
+            first = np.where(breaking.any(axis=1), breaking.argmax(axis=1), gone.argmax(axis=1))
+            counts_most = priority[np.arange(len(rows)), first]
         starts = self._table.starts(rows, gone.shape[1])
         return Candidates(
             rows,
             (gone & violating).sum(axis=1),
-            top,
+            counts_most,
             np.where(gone, priority + PRIORITY_SHIFT, 0).sum(axis=1),
             gone.sum(axis=1),
             np.where(priority == top[:, None], starts, NEVER_STARTED).min(axis=1),

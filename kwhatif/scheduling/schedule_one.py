@@ -144,6 +144,8 @@ class Scheduler:
         if pod.nominated:
             row = self.cluster.columns.row(pod.nominated)
             if row is not None:
+                if self.cluster.shapes.features.nominated_node_restarts_search:
+                    self.next_start = 0
                 evaluation.refresh(pod)
                 if not evaluation.passing(pod)[row]:
                     failed_first = row

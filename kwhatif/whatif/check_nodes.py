@@ -1,4 +1,7 @@
-"""Nodes that do not go together with their pods or with each other."""
+"""Nodes that do not go together with their pods or with each other.
+
+Upstream: pkg/kubelet/lifecycle/predicate.go (what a kubelet lets in: AdmissionCheck of pkg/scheduler).
+"""
 
 from __future__ import annotations
 

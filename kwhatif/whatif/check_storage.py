@@ -1,4 +1,7 @@
-"""Claims and volumes that do not go together."""
+"""Claims and volumes that do not go together.
+
+Upstream: pkg/controller/volume/persistentvolume/pv_controller.go (what binding leaves).
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ from kwhatif.workloads.pods import device_claims
 from kwhatif.workloads.rollout import Plan, plan
 from kwhatif.workloads.rollout_state import Step
 
-__all__ = ["Expanded", "Rollout", "asked_of", "called", "expand"]
+__all__ = ["Expanded", "Rollout", "asked_of", "called", "expand", "whole_of"]
 
 Claim = PersistentVolumeClaim | ResourceClaim
 
@@ -127,7 +127,7 @@ class _Expansion:
 
     def run(self) -> Expanded:
         for manifest in self._manifests:
-            obj, kind = _whole(manifest), manifest.obj.kind or ""
+            obj, kind = whole_of(manifest), manifest.obj.kind or ""
             if makes_pods(obj, self._templates):
                 self._workload(obj, str(manifest.origin))
             elif kind == "PersistentVolumeClaim":
@@ -291,7 +291,7 @@ def _stored(obj: Object) -> bool:
     return bool(metadata.get("uid") and metadata.get("creationTimestamp"))
 
 
-def _whole(manifest: Manifest) -> Object:
+def whole_of(manifest: Manifest) -> Object:
     """The manifest's object with its namespace."""
     metadata = {**(manifest.raw.get("metadata") or {})}
     if manifest.obj.namespace:
