@@ -44,7 +44,7 @@ Snapshots = Annotated[
     typer.Option(
         "--snapshot",
         metavar="FILE",
-        help="The cluster: a snapshot, or files and directories as kubectl prints them; '-' reads stdin (repeatable).",
+        help="The cluster: a snapshot, what kubectl prints, or another tool's dump; '-' reads stdin (repeatable).",
         show_default=False,
     ),
 ]

@@ -107,8 +107,9 @@ class Answers:
 
     def _signature(self, row: int) -> Hashable:
         inventory = self._ledger.inventory
-        numbers = inventory.flat[inventory.starts[row] : inventory.starts[row + 1]]
-        state = (self.plan.kinds[numbers] * 2 + self._ledger.taken[numbers]).tobytes()
+        here = slice(inventory.starts[row], inventory.starts[row + 1])
+        numbers = inventory.flat[here]
+        state = (self.plan.marks[here] * 2 + self._ledger.taken[numbers]).tobytes()
         if self._simple[row]:
             return int(inventory.layout[row]), state
         consumed, units = self._ledger.devices.consumed, inventory.units

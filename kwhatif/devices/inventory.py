@@ -17,7 +17,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.columns import NodeColumns
 from kwhatif.cluster.devices import DeviceId
 from kwhatif.cluster.types import BoolArray, IntpArray
-from kwhatif.devices.pools import Pool, PoolId, Unit, gather, nodes_of_device, nodes_of_slice
+from kwhatif.devices.pools import Pool, PoolId, Unit, gather, in_order, nodes_of_device, nodes_of_slice
 from kwhatif.versions import Features
 
 __all__ = ["Inventory"]
@@ -39,18 +39,42 @@ class Inventory:
         by_slice: dict[str, list[Unit]] = {}
         by_pool: dict[PoolId, list[ResourceSlice]] = {}
         near: list[list[ResourceSlice]] = [[] for _ in range(len(columns))]
+        rows_of: dict[PoolId, set[int]] = {}
+        counting: list[ResourceSlice] = []
         for each in slices:
             spec = each.spec
-            by_pool.setdefault((spec.driver, spec.pool.name), []).append(each)
+            id_ = spec.driver, spec.pool.name
+            by_pool.setdefault(id_, []).append(each)
             units = by_slice[each.name] = []
             for device in spec.devices or ():
                 unit = Unit(len(self.units), (spec.driver, spec.pool.name, device.name), device, each)
                 units.append(unit)
                 self.units.append(unit)
                 self.numbers[unit.id] = (*self.numbers.get(unit.id, ()), unit.number)
+            if spec.shared_counters and features.counters_belong_to_pools:
+                counting.append(each)
+                continue
             for row in self._rows(each):
                 near[row].append(each)
-        self.pools: list[tuple[Pool, ...]] = [gather(some, by_pool, by_slice, features) for some in near]
+                rows_of.setdefault(id_, set()).add(row)
+        # Counters concern every node (upstream), but those without a device of the pool only if it is in disorder.
+        apart: dict[PoolId, list[ResourceSlice]] = {}
+        for each in counting if features.dra_partitionable_devices else ():
+            id_ = each.spec.driver, each.spec.pool.name
+            apart.setdefault(id_, []).append(each)
+            for row in rows_of.get(id_, ()):
+                near[row].append(each)
+        strangers = [pool for some in apart.values() for pool in gather(some, by_pool, by_slice, features)]
+        strangers = [pool for pool in strangers if not pool.usable]
+        self.pools: list[tuple[Pool, ...]] = [
+            in_order(
+                [
+                    *gather(some, by_pool, by_slice, features),
+                    *(pool for pool in strangers if row not in rows_of.get(pool.id, ())),
+                ]
+            )
+            for row, some in enumerate(near)
+        ]
         self.selections: dict[Hashable, Any] = {}
         self.plans: dict[Hashable, Any] = {}
         self._codes: dict[Hashable, IntpArray] = {}
@@ -118,11 +142,19 @@ class Inventory:
             found = self._codes[key] = np.array(answers, np.intp)
         return found
 
+    def pattern(self, key: Hashable, codes: IntpArray) -> IntpArray:
+        """intp[P]: for each device of each node, the place of the node's first device with the same code."""
+        found = self._codes.get(key)
+        if found is None:
+            row = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+            pairs = row * (int(codes.max(initial=0)) + 1) + codes[self.flat]
+            _, first, place = np.unique(pairs, return_index=True, return_inverse=True)
+            found = self._codes[key] = first[place] - self.starts[row]
+        return found
+
     def combined(self, columns: list[IntpArray]) -> IntpArray:
-        """intp[D]: one code for each distinct combination."""
-        if not columns:
-            return np.zeros(len(self.units), np.intp)
-        found = columns[0]
+        """intp[D] or intp[P], as the columns are: one code for each distinct combination."""
+        found = columns[0] if columns else np.zeros(len(self.units), np.intp)
         for column in columns[1:]:
             _, found = np.unique(found * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
         return found

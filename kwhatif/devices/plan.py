@@ -81,6 +81,8 @@ class Plan:
     """What some claims ask for together.
 
     kinds     intp[D]: devices with one code cannot be told apart by anything the claims ask for
+    marks     intp[P]: the same of the devices of each node, where values that constraints compare are told by which
+              of the node's devices have them in common
     plain     bool[D]: devices whose allocation concerns nobody but themselves (no counters, no sharing)
     outcomes  what came of it on nodes of each make and state, for whoever searches to keep
     """
@@ -91,7 +93,7 @@ class Plan:
         self.claims = [self._claim(spec) for spec in specs]
         self.wants = [want for claim in self.claims for request in claim.requests for want in request]
         self.distinct = any(kind == "distinct" for claim in self.claims for kind, _, _ in claim.constraints)
-        self.kinds, self.plain = self._kinds()
+        self.kinds, self.marks, self.plain = self._kinds()
         self.outcomes: dict[Hashable, Any] = {}
 
     def _claim(self, spec: ClaimSpec) -> ClaimPlan:
@@ -179,18 +181,20 @@ class Plan:
             if of_any or taint.effect in ("NoSchedule", "NoExecute")
         )
 
-    def _kinds(self) -> tuple[IntpArray, BoolArray]:
+    def _kinds(self) -> tuple[IntpArray, IntpArray, BoolArray]:
         inventory, features = self.inventory, self.features
         columns = [want.selection.codes for want in self.wants if want.selection is not None]
         columns += [want.tainted.astype(np.intp) for want in self.wants if want.tainted.any()]
-        for claim in self.claims:
-            for _, name, _ in claim.constraints:
-                columns.append(inventory.code(("attribute", name), partial(_value_of, name)))
         columns.append(inventory.code(("own",), lambda device, driver: _of_its_own(device, features)))
+        base = inventory.combined(columns)
+        names = sorted({name for claim in self.claims for _, name, _ in claim.constraints})
+        values = [inventory.code(("attribute", name), partial(_value_of, name)) for name in names]
+        patterns = [inventory.pattern(("pattern", name), codes) for name, codes in zip(names, values, strict=True)]
+        marks = inventory.combined([base[inventory.flat], *patterns])
         alone = inventory.code(("alone",), lambda device, driver: not _concerns_others(device, features))
         concerned = [_concerns_others(unit.device, features) for unit in inventory.units[:1]]
         plain: BoolArray = (alone == 0) ^ np.bool_(any(concerned))
-        return inventory.combined(columns), plain
+        return inventory.combined([base, *values]), marks, plain
 
 
 _NO_CAPACITY = "has capacity requests, but the DRAConsumableCapacity feature is disabled"

@@ -18,7 +18,7 @@ from kwhatif.cluster.devices import DeviceId
 from kwhatif.cluster.types import BoolArray
 from kwhatif.versions import Features
 
-__all__ = ["Pool", "PoolId", "Unit", "gather", "nodes_of", "nodes_of_device", "nodes_of_slice"]
+__all__ = ["Pool", "PoolId", "Unit", "gather", "in_order", "nodes_of", "nodes_of_device", "nodes_of_slice"]
 
 PoolId = tuple[str, str]
 """(driver, name)."""
@@ -100,8 +100,6 @@ def nodes_of_slice(columns: NodeColumns, each: ResourceSlice, features: Features
     partitions = features.dra_partitionable_devices
     if not partitions and spec.per_device_node_selection is not None:
         return np.zeros(len(columns), np.bool_)
-    if features.counters_belong_to_pools and spec.shared_counters:
-        return np.full(len(columns), partitions, np.bool_)
     if spec.node_name or spec.all_nodes or spec.node_selector is not None:
         return _nodes(columns, spec.node_name, spec.all_nodes, spec.node_selector)
     mask = np.zeros(len(columns), np.bool_)
@@ -119,8 +117,8 @@ def gather(
     everything: dict[PoolId, list[ResourceSlice]],
     units: Mapping[str, Sequence[Unit]],
     features: Features,
-) -> tuple[Pool, ...]:
-    """The pools of a node in the order of allocation.
+) -> list[Pool]:
+    """The pools of a node, in any order.
 
     ``near`` are the slices that concern the node, ``everything`` all slices by pool, ``units`` those of each slice
     by its name.
@@ -138,6 +136,11 @@ def gather(
         pool = _build(id_, slices, everything.get(id_, []), units, features)
         if pool is not None:
             pools.append(pool)
+    return pools
+
+
+def in_order(pools: Iterable[Pool]) -> tuple[Pool, ...]:
+    """In the order of allocation: by driver and name, those with binding conditions last."""
     return tuple(sorted(pools, key=lambda pool: (_waits_to_bind(pool), pool.id)))
 
 

@@ -17,17 +17,15 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array, IntpArray
 from kwhatif.cluster.units import spell_amount
 from kwhatif.cluster.view import NodeView
-from kwhatif.framework.allocation import Allocation, ScoredResources
-from kwhatif.framework.arithmetic import broken_linear, go_round
+from kwhatif.framework.allocation import ScoredResources
 from kwhatif.framework.events import Event, always
-from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Scope
+from kwhatif.framework.interface import Handle, Plugin, Scope
 from kwhatif.framework.status import Rejection, Status
 from kwhatif.plugins.device_totals import left_to_devices, scores_devices, with_devices
+from kwhatif.plugins.resource_rates import Rate, least_allocated, most_allocated, requested_to_capacity_ratio
 
 NO_SIDECARS = "Pod has a restartable init container and the SidecarContainers feature is disabled"
 _ALWAYS_COMPARED = ("cpu", "memory", "ephemeral-storage")
-MAX_SHAPE_SCORE = 10
-"""Points of a RequestedToCapacityRatio shape go from 0 to 10."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +136,6 @@ def spell_shortage(name: str, asks: int, used: int, capacity: int) -> str:
     )
 
 
-Rate = Callable[[Allocation, ScoredResources], Int64Array]
-
-
 def _strategy(strategy: object) -> Rate:
     kind = getattr(strategy, "type", None) or "LeastAllocated"
     if kind == "MostAllocated":
@@ -148,34 +143,5 @@ def _strategy(strategy: object) -> Rate:
     if kind == "RequestedToCapacityRatio":
         ratio = getattr(strategy, "requested_to_capacity_ratio", None)
         shape = (ratio.shape if ratio else None) or ()
-        scale = MAX_SCORE // MAX_SHAPE_SCORE
-        return requested_to_capacity_ratio(tuple((p.utilization, p.score * scale) for p in shape))
+        return requested_to_capacity_ratio(tuple((point.utilization, point.score) for point in shape))
     return least_allocated
-
-
-def least_allocated(at: Allocation, resources: ScoredResources) -> Int64Array:
-    """int64[n]: the emptier, the better. Upstream: least_allocated.go."""
-    share = (at.capacity - at.requested) * MAX_SCORE // at.safe_capacity
-    return at.weighted(np.where(at.requested > at.capacity, 0, share))
-
-
-def most_allocated(at: Allocation, resources: ScoredResources) -> Int64Array:
-    """int64[n]: the fuller, the better. Upstream: most_allocated.go."""
-    return at.weighted(np.minimum(at.requested, at.capacity) * MAX_SCORE // at.safe_capacity)
-
-
-def requested_to_capacity_ratio(shape: tuple[tuple[int, int], ...]) -> Rate:
-    """A scorer after a given curve over utilisation in percent. Upstream: requested_to_capacity_ratio.go."""
-
-    def rate(at: Allocation, resources: ScoredResources) -> Int64Array:
-        percent = np.where(at.requested > at.capacity, 100, at.requested * 100 // at.safe_capacity)
-        total = np.zeros(len(at.capacity), np.int64)
-        weights = np.zeros(len(at.capacity), np.int64)
-        for k in range(at.capacity.shape[1]):
-            score = broken_linear(shape, percent[:, k])
-            counts = (score > 0) & (at.capacity[:, k] != 0)
-            total += np.where(counts, score * resources.weights[k], 0)
-            weights += np.where(counts, resources.weights[k], 0)
-        return np.where(weights == 0, 0, go_round(total / np.maximum(weights, 1)))
-
-    return rate

@@ -1,0 +1,193 @@
+"""The rules file of a repository: a GatePolicy document, ``.kwhatif.yaml`` by name.
+
+    apiVersion: kwhatif.dev/v1
+    kind: GatePolicy
+    snapshot: [cluster.json.zst]
+    rules:
+      unschedulable: {level: error}
+      headroom: {level: warn, percent: 15}
+      single-node:
+      - {level: error, namespaces: [shop]}
+      - {level: warn, namespaces: ["team-*"]}
+
+With a file only the rules that it names are run; without one, or if it says nothing of ``rules``, those of
+``DEFAULT_RULES``. The schema of the format is ``schemas/gate-policy.schema.json``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from kwhatif.api.decode import convert
+from kwhatif.api.mismatch import described, step
+from kwhatif.errors import InputError, UsageError
+from kwhatif.snapshot.alike import did_you_mean
+from kwhatif.snapshot.documents import Document, read_documents
+from kwhatif.snapshot.files import STDIN, read_paths
+from kwhatif.snapshot.model import API_VERSION
+from kwhatif.snapshot.objects import decode, head_of, inside
+from kwhatif.whatif.gate.registry import RuleClass
+from kwhatif.whatif.gate.rule import LEVELS, Parameters, Rule
+
+__all__ = ["DEFAULT_RULES", "FILE_NAME", "KIND", "GatePolicy", "ReadPolicy", "find_policy", "read_policy", "rules_of"]
+
+KIND = "GatePolicy"
+FILE_NAME = ".kwhatif.yaml"
+
+DEFAULT_RULES = ("fidelity", "limits", "preempts", "quota", "rollout-deadlock", "single-node", "unschedulable")
+"""What is looked at where nobody says what to look at."""
+
+
+class GatePolicy(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
+    """What a file may say. Paths in it are relative to its directory."""
+
+    metadata: dict[str, Any] | None = None
+    snapshot: Annotated[list[str] | None, Meta(description="What --snapshot names.")] = None
+    policy: Annotated[str | None, Meta(description="What --policy names: a KubeSchedulerConfiguration.")] = None
+    kubernetes_version: Annotated[str | None, Meta(description="What --kubernetes-version says.")] = None
+    exemptions: Annotated[
+        Literal["allowed", "forbidden"], Meta(description="Whether annotations may exempt workloads from rules.")
+    ] = "allowed"
+    rules: Annotated[dict[str, Any] | None, Meta(description="Settings by rule, or a list of them.")] = None
+
+
+@dataclass(frozen=True)
+class ReadPolicy:
+    """A policy and where it was read: ``source`` is empty if there is no file."""
+
+    policy: GatePolicy
+    source: str = ""
+
+    @property
+    def called(self) -> str:
+        """Where the rules come from, in words."""
+        if not self.source:
+            return "the rules that are on by default"
+        return self.source if self.policy.rules is not None else f"{self.source}, with the rules that are on by default"
+
+
+def find_policy(directory: str) -> str | None:
+    """``.kwhatif.yaml`` of this directory or one above, as far as the top of the git repository."""
+    here = os.path.abspath(directory)
+    while True:
+        path = os.path.join(here, FILE_NAME)
+        if os.path.isfile(path):
+            return os.path.relpath(path, directory)
+        above = os.path.dirname(here)
+        if above == here or os.path.exists(os.path.join(here, ".git")):
+            return None
+        here = above
+
+
+def read_policy(path: str | None) -> ReadPolicy:
+    """The policy of a file; of none, one that says nothing. Raises InputError with the place of a mistake."""
+    if path is None:
+        return ReadPolicy(GatePolicy())
+    documents = [(text, document) for text in read_paths([path]) for document in read_documents(text)]
+    if len(documents) != 1:
+        raise InputError(f"expected one {KIND}, found {len(documents)} documents", source=path)
+    text, document = documents[0]
+    return ReadPolicy(_policy_of(document, text.name), text.name)
+
+
+def _policy_of(document: Document, source: str) -> GatePolicy:
+    found = dict(zip(("apiVersion", "kind"), head_of(document), strict=True))
+    for field, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
+        if found[field] != wanted:
+            problem = f'expected "{wanted}", found {described(found[field]) if found[field] else "none"}'
+            raise InputError(problem, source=source, place=f"$.{field}")
+    try:
+        value = decode(document.value, dict[str, Any])
+        _check_known(value, ("apiVersion", "kind", *_fields(GatePolicy)), "$")
+        policy = convert(value, GatePolicy)
+    except InputError as error:
+        raise error.at(source) from None
+    return _beside(policy, source)
+
+
+def _beside(policy: GatePolicy, source: str) -> GatePolicy:
+    """The policy with its paths seen from here, not from the file."""
+    folder = "" if source in (STDIN, "standard input") else os.path.dirname(source)
+    scheduler = policy.policy
+    return replace(
+        policy,
+        snapshot=None if policy.snapshot is None else [os.path.join(folder, path) for path in policy.snapshot],
+        policy=scheduler if scheduler in (None, "default") else os.path.join(folder, scheduler or ""),
+    )
+
+
+def rules_of(
+    read: ReadPolicy, known: Mapping[str, RuleClass], levels: Sequence[str] = ()
+) -> tuple[Rule[Parameters], ...]:
+    """The rules to run, by name. ``levels`` are ``NAME=error|warn|off`` of the command line.
+
+    Raises InputError with the place of a mistake in the file, UsageError for a level that makes no sense.
+    """
+    if read.policy.rules is None:
+        told: dict[str, Any] = {name: {} for name in DEFAULT_RULES}
+    else:
+        told = read.policy.rules
+    chosen: dict[str, list[Parameters]] = {}
+    for name, settings in told.items():
+        try:
+            chosen[name] = list(_settings(name, settings, known))
+        except InputError as error:
+            raise inside(error, read.source, f"$.rules{step(name)}") from None
+    for text in levels:
+        name, level = _level(text, known)
+        before = chosen.get(name) or [known[name].parameters()]
+        chosen[name] = [replace(each, level=level) for each in before]
+    return tuple(known[name](given) for name in sorted(chosen) for given in chosen[name])
+
+
+def _settings(name: str, settings: Any, known: Mapping[str, RuleClass]) -> Iterable[Parameters]:
+    if name not in known:
+        hint = did_you_mean(name, known) or f"; there are {', '.join(sorted(known))}"
+        raise InputError(f"no rule is called {described(name)}{hint}", place="$")
+    listed = isinstance(settings, list)
+    if listed and not settings:
+        raise InputError("expected settings, found an empty list", place="$")
+    for i, each in enumerate(settings if listed else [settings]):
+        place = f"$[{i}]" if listed else "$"
+        try:
+            yield _parameters({} if each is None else each, known[name].parameters)
+        except InputError as error:
+            raise inside(error, "", place) from None
+
+
+def _parameters(value: Any, type_: type[Parameters]) -> Parameters:
+    if isinstance(value, str) and value in LEVELS:
+        value = {"level": value}
+    if isinstance(value, dict):
+        _check_known(value, _fields(type_), "$")
+    parameters = convert(value, type_)
+    parameters.verify()
+    return parameters
+
+
+def _level(text: str, known: Mapping[str, RuleClass]) -> tuple[str, str]:
+    name, _, level = text.partition("=")
+    if name not in known:
+        hint = did_you_mean(name, known) or f"; there are {', '.join(sorted(known))}"
+        raise UsageError(f"--rule {text}: no rule is called {described(name)}{hint}")
+    if level not in LEVELS:
+        raise UsageError(f"--rule {text}: expected {name}=error, warn or off, found {described(level)}")
+    return name, level
+
+
+def _fields(type_: type[msgspec.Struct]) -> tuple[str, ...]:
+    return tuple(field.encode_name for field in msgspec.structs.fields(type_))
+
+
+def _check_known(value: Mapping[str, Any], known: Sequence[str], place: str) -> None:
+    for key in value:
+        if key not in known:
+            hint = did_you_mean(key, known) or f"; there are {', '.join(known)}"
+            raise InputError(f"no field is called {described(key)}{hint}", place=place)

@@ -1,0 +1,70 @@
+"""The JSON Schema of the gate's rules file, made from the Structs that decode it.
+
+``schemas/gate-policy.schema.json`` is what this module prints:
+``python -m kwhatif.whatif.gate.policy_schema > schemas/gate-policy.schema.json``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kwhatif.snapshot.model import API_VERSION
+from kwhatif.snapshot.schema import as_text, of_quantity, tidy
+from kwhatif.whatif.gate.policy import KIND, GatePolicy
+from kwhatif.whatif.gate.registry import in_tree
+from kwhatif.whatif.gate.rule import LEVELS, Parameters
+
+__all__ = ["gate_policy_schema", "schema_text"]
+
+
+def gate_policy_schema() -> dict[str, Any]:
+    """The schema as plain Python values. Rules that nobody here knows may come from outside."""
+    rules = in_tree()
+    structs = [GatePolicy, Parameters, *(rule.parameters for rule in rules.values())]
+    references, definitions = msgspec.json.schema_components(
+        structs, schema_hook=of_quantity, ref_template="#/$defs/{name}"
+    )
+    policy = definitions.pop("GatePolicy")
+    for name, definition in definitions.items():
+        definition["additionalProperties"] = name == "Parameters"
+    of_rule = dict(zip(rules, references[2:], strict=True))
+    properties = {
+        name: {"description": rules[name].purpose, **_settings(reference)} for name, reference in of_rule.items()
+    }
+    policy["properties"]["rules"] = {
+        "description": "Settings by rule. Only the rules that are named are run; without any of this, those on by default.",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": _settings(references[1]),
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://kwhatif.dev/schemas/gate-policy.schema.json",
+        "title": KIND,
+        "description": "The rules of kwhatif gate: .kwhatif.yaml.",
+        "type": "object",
+        "required": ["apiVersion", "kind"],
+        "properties": {
+            "apiVersion": {"const": API_VERSION},
+            "kind": {"const": KIND},
+            **tidy(policy["properties"]),
+        },
+        "additionalProperties": False,
+        "$defs": tidy(dict(sorted(definitions.items()))),
+    }
+
+
+def _settings(reference: dict[str, Any]) -> dict[str, Any]:
+    one = {"anyOf": [reference, {"enum": list(LEVELS)}, {"type": "null"}]}
+    return {"anyOf": [*one["anyOf"], {"type": "array", "minItems": 1, "items": one}]}
+
+
+def schema_text() -> str:
+    """The schema as the file has it."""
+    return as_text(gate_policy_schema())
+
+
+if __name__ == "__main__":
+    print(schema_text(), end="")
