@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -47,10 +48,11 @@ def measure(nodes: int, each: int, folder: Path) -> dict[str, Any]:
     cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), encoding="utf-8")
     manifest.write_text(json.dumps(deployment()), encoding="utf-8")
     command = [sys.executable, "-m", "kwhatif", "capacity", str(manifest), "--snapshot", str(cluster), "-o", "json"]
-    started = time.perf_counter()
+    before, started = os.times().children_user, time.perf_counter()
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
-    seconds = time.perf_counter() - started
-    return {"nodes": nodes, "fits": json.loads(done.stdout)["fits"], "seconds": round(seconds, 2)}
+    seconds, user = time.perf_counter() - started, os.times().children_user - before
+    fits = json.loads(done.stdout)["fits"]
+    return {"nodes": nodes, "fits": fits, "seconds": round(seconds, 2), "userSeconds": round(user, 2)}
 
 
 def main() -> None:

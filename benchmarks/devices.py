@@ -229,9 +229,7 @@ def main() -> None:
             for figures in never(asked.nodes, asked.devices, asked.pods):
                 print(json.dumps(figures), flush=True)
             continue
-        figures = measure(
-            workload, asked.nodes, asked.devices, asked.pods, repeat=asked.repeat, profile=asked.profile
-        )
+        figures = measure(workload, asked.nodes, asked.devices, asked.pods, repeat=asked.repeat, profile=asked.profile)
         print(json.dumps(figures), flush=True)
 
 

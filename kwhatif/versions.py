@@ -157,6 +157,9 @@ class Features:
     multi_point: bool = _since(
         "1.23", "configurations have multiPoint, and default plugins are enabled there", "apis/config/types.go"
     )
+    locks_are_leases: bool = _since(
+        "1.24", "leader election knows no resource lock but leases", "apis/config/validation/validation.go"
+    )
     resource_plugins_by_strategy: bool = _until(
         "1.23",
         "NodeResourcesLeastAllocated, NodeResourcesMostAllocated and RequestedToCapacityRatio are plugins of their own",
@@ -168,14 +171,6 @@ class Features:
     node_label_plugin: bool = _until("1.23", "NodeLabel exists", "framework/plugins/registry.go")
     service_affinity_plugin: bool = _until("1.23", "ServiceAffinity exists", "framework/plugins/registry.go")
     selector_spread_plugin: bool = _until("1.29", "SelectorSpread exists", "framework/plugins/registry.go")
-    default_weights_are_doubled: bool = _since(
-        "1.23",
-        "InterPodAffinity and NodeAffinity weigh 2 and TaintToleration 3 by default, before that 1 each",
-        "apis/config/v1beta3/default_plugins.go",
-    )
-    preferred_terms_of_existing_pods_can_be_ignored: bool = _since(
-        "1.27", "InterPodAffinity's arguments have ignorePreferredTermsOfExistingPods", "apis/config/types_pluginargs.go"
-    )
     profiles_have_percentages: bool = _since(
         "1.26", "profiles may have a percentageOfNodesToScore of their own", "apis/config/types.go"
     )
@@ -285,7 +280,7 @@ class Features:
     # Filters
     taint_is_named_alone: bool = _until(
         "1.24",
-        "the taint that is not tolerated: \"node(s) had taint {a: b}, that the pod didn't tolerate\"",
+        'the taint that is not tolerated: "node(s) had taint {a: b}, that the pod didn\'t tolerate"',
         "framework/plugins/tainttoleration/taint_toleration.go",
     )
     node_affinity_narrows: bool = _since(
@@ -296,6 +291,11 @@ class Features:
         "a pod that asks for something does not fit where more than there is of cpu, memory or ephemeral-storage is "
         "taken, even if it asks for none of that",
         "framework/plugins/noderesources/fit.go",
+    )
+    claims_for_one_pod: bool = _since(
+        "1.27",
+        "VolumeRestrictions knows claims for one pod alone (ReadWriteOncePod), and looks claims up in PreFilter",
+        "framework/plugins/volumerestrictions/volume_restrictions.go",
     )
     spread_counts_whole_domains: bool = _until(
         "1.24",
@@ -311,7 +311,9 @@ class Features:
         "1.24", "messages end with what preemption says", "framework/types.go (FitError.Error)"
     )
     pre_filter_speaks_once: bool = _since(
-        "1.26", "messages have PreFilter's refusal once, before that for every node", "framework/types.go (FitError.Error)"
+        "1.26",
+        "messages have PreFilter's refusal once, before that for every node",
+        "framework/types.go (FitError.Error)",
     )
     taint_is_named: bool = _until(
         "1.34",
@@ -489,6 +491,9 @@ class Features:
     )
 
     # Scores
+    containers_round_by_themselves: bool = _until(
+        "1.27", "each container's requests are rounded by themselves, before they are added up", "framework/types.go"
+    )
     overhead_counts_in_units: bool = _until(
         "1.27",
         "resource scorers count a pod's overhead in whole units: one millicore for a core begun",
@@ -499,8 +504,20 @@ class Features:
         "NodeResourcesFit's score leaves the pod's overhead out",
         "framework/plugins/noderesources/fit.go",
     )
+    spread_skips_score: bool = _since(
+        "1.28",
+        "PodTopologySpread does not score pods without constraints; before, all nodes got 100",
+        "framework/plugins/podtopologyspread/scoring.go",
+    )
     spread_scores_are_rounded: bool = _since(
-        "1.24", "PodTopologySpread rounds scores; before, it cut them off", "framework/plugins/podtopologyspread/scoring.go"
+        "1.24",
+        "PodTopologySpread rounds scores; before, it cut them off",
+        "framework/plugins/podtopologyspread/scoring.go",
+    )
+    images_count_nodes_so_far: bool = _until(
+        "1.29",
+        "for each node, an image is on as many nodes as had it when the node joined",
+        "internal/cache/cache.go (createImageStateSummary)",
     )
     image_locality_counts_init_containers: bool = _since(
         "1.30", "images of init containers count", "framework/plugins/imagelocality/image_locality.go"

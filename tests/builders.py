@@ -17,10 +17,12 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.framework.interface import Handle, Plugin, PostFilterResult
 from kwhatif.framework.status import Status
 from kwhatif.plugins import IN_TREE
+from kwhatif.plugins.legacy import LEGACY
+from kwhatif.policy.intree import in_tree
 from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup
-from kwhatif.versions import Features, features_of
+from kwhatif.versions import LEGACY_MINOR, Features, features_of
 
 Json = dict[str, Any]
 
@@ -400,14 +402,32 @@ def scheduler_for(
 
 def handle_for(name: str, args: Json | None = None, *, features: Features = FEATURES) -> Handle:
     """What a plugin is created with when it has these arguments and nobody to preempt for it."""
-    document = None if args is None else profile_document(args={name: args})
-    profile = load_configuration(document, source="").profiles[0]
+    if name in _LEGACY and features is FEATURES:
+        features = features_of(LEGACY_MINOR)
+    if name in _LEGACY:
+        document: Json | None = _with_legacy_plugin(name, args)
+    else:
+        document = None if args is None else profile_document(args={name: args})
+    profile = load_configuration(document, source="", features=features if name in _LEGACY else None).profiles[0]
 
     def nobody(*_: object) -> PostFilterResult:
         return PostFilterResult(Status.unschedulable("nobody to preempt"))
 
     found = profile.args_of(name)
     return Handle(features, {} if found is None else found, nobody)
+
+
+_LEGACY = frozenset(plugin.name for plugin in LEGACY)
+
+
+def _with_legacy_plugin(name: str, args: Json | None) -> Json:
+    """A configuration of a format that knew the plugin, with it wherever it can be."""
+    just_it = {"enabled": [{"name": name}], "disabled": [{"name": name}]}
+    profile: Json = {"plugins": dict.fromkeys(in_tree(features_of(LEGACY_MINOR)).points[name], just_it)}
+    if args is not None:
+        profile["pluginConfig"] = [{"name": name, "args": args}]
+    group = "kubescheduler.config.k8s.io"
+    return {"apiVersion": f"{group}/v1beta1", "kind": "KubeSchedulerConfiguration", "profiles": [profile]}
 
 
 def plugin_of(name: str, args: Json | None = None, *, features: Features = FEATURES) -> Plugin[Any, Any]:

@@ -63,6 +63,11 @@ def test_pods_with_claims_find_nodes() -> None:
     assert all((line["pods"], line["placed"]) == (8, 8) for line in figures)
 
 
+def test_pods_with_device_claims_find_nodes_and_claims_that_never_fit_end() -> None:
+    figures = run("devices.py", "--nodes", "6", "--devices", "4", "--pods", "6")
+    assert [line["placed"] for line in figures] == [6] * 4 + [False] * 4
+
+
 def test_a_batch_of_deployments_comes_to_rest() -> None:
     (line,) = run("batch.py", "--nodes", "6", "--deployments", "2", "--pods", "8")
     assert (line["name"], line["nodes"], line["pods"], line["placed"]) == ("batch-6-2-8", 6, 8, 8)
@@ -73,3 +78,23 @@ def test_a_dump_of_a_made_up_cluster_is_complete_and_loads() -> None:
     assert (line["nodes"], line["pods"]) == (20, 600)
     assert line["fileMB"] < line["servedMiB"]
     assert min(line["dumpSeconds"], line["loadSeconds"], line["dumpPeakMiB"]) > 0
+
+
+def test_capacity_counts_what_fits() -> None:
+    (line,) = run("capacity.py", "--nodes", "3", "--each", "4", "--repeat", "1")
+    assert (line["nodes"], line["fits"]) == (3, 12)
+    assert min(line["seconds"], line["userSeconds"]) > 0
+
+
+def test_diff_schedules_all_pods_twice() -> None:
+    (line,) = run("diff.py", "--nodes", "6", "--pods", "60", "--repeat", "1")
+    assert (line["nodes"], line["pods"], line["unplaced"]) == (6, 60, 0)
+    assert line["moved"] > 0
+    assert min(line["seconds"], line["userSeconds"]) > 0
+
+
+def test_a_gate_of_a_made_up_change_asks_every_rule() -> None:
+    figures = run("gate.py", "--nodes", "12", "--pods", "100", "--manifests", "4")
+    assert [line["name"] for line in figures] == ["default", "all", "any-node"]
+    assert all((line["changes"], line["pods"]) == (4, 106) for line in figures)
+    assert figures[2]["checked"] == 12

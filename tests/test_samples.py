@@ -10,22 +10,24 @@ import pytest
 import yaml
 
 from kwhatif.api.core import Node, Pod
+from kwhatif.cli.policy_file import read_policy
 from kwhatif.framework.outside import load_outside
 from kwhatif.policy.load import examine, load_configuration
 from kwhatif.results import ExplainResult, Placement, PlaceResult
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.edits import read_edits
 from kwhatif.snapshot.load import load_manifests, load_snapshot
-from kwhatif.versions import features_of
+from kwhatif.versions import LEGACY_MINOR, features_of
 from kwhatif.whatif.conformance import Scenario, answer
 from kwhatif.whatif.edits import edited
 from kwhatif.whatif.expand import expand
 from kwhatif.whatif.explain import explain
 from kwhatif.whatif.place import place
-from kwhatif.whatif.session import Session, pending_pods
+from kwhatif.whatif.session import Asked, Session, pending_pods
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 CLUSTER = str(SAMPLES / "cluster")
+GPU = str(SAMPLES / "gpu" / "cluster.json")
 THREE_NODES = str(SAMPLES / "three-nodes.json")
 
 FILES = {
@@ -37,6 +39,13 @@ FILES = {
     *(f"plugins/{name}.py" for name in ("per_node", "sample_plugin")),
     *(f"policies/{name}.yaml" for name in ("extender", "most-allocated", "per-node", "requested-to-capacity")),
     *(f"policies/{name}.yaml" for name in ("sample-plugin", "two-profiles")),
+    "gpu/cluster.json",
+    *(f"gpu/{name}.yaml" for name in ("extended", "partitions", "too-much", "training")),
+    *(f"legacy/{name}" for name in ("custom-scheduler.yaml", "painted.yaml", "policy.json", "sample_plugin.py")),
+    *(f"gate/rules-{name}.yaml" for name in ("fail", "pass", "warn")),
+    *(f"gate/base/{name}.yaml" for name in ("lab/notebook", "shop/cart", "shop/legacy-api", "shop/web", "shop/worker")),
+    *(f"gate/head/{name}.yaml" for name in ("lab/notebook", "lab/training", "shop/cart", "shop/search", "shop/web")),
+    *("gate/head/shop/worker.yaml", "gate/snapshot.json"),
     "edits.yaml",
     "scenario.jsonl",
     "three-nodes.json",
@@ -90,7 +99,7 @@ def test_the_cluster_is_sound() -> None:
     assert not snapshot.ignored
 
 
-@pytest.mark.parametrize("snapshot", [CLUSTER, THREE_NODES])
+@pytest.mark.parametrize("snapshot", [CLUSTER, GPU, THREE_NODES])
 def test_nothing_the_samples_lack_touches_a_pod(snapshot: str) -> None:
     assert placed("web", at=session(snapshot)).fidelity.touching == ()
 
@@ -200,11 +209,78 @@ def test_sample_plugin_accepts_its_color_and_writes_down_who_goes_where() -> Non
     assert len(bound) == sum(placement.good for placement in result.placements)
 
 
+def legacy(policy: str, plugin: str = "") -> Session:
+    document, source, _ = read_policy(str(SAMPLES / "legacy" / policy))
+    features = features_of(LEGACY_MINOR)
+    outside = load_outside([f"{SAMPLES}/legacy/{plugin}"] if plugin else [])
+    return Session(
+        load_snapshot([THREE_NODES]),
+        Setup(load_configuration(document, source=source, features=features), features, outside),
+    )
+
+
+def test_a_custom_scheduler_of_1_16_runs_from_its_config_map() -> None:
+    at = legacy("custom-scheduler.yaml", "sample_plugin.py:SamplePlugin")
+    manifests = load_manifests([str(SAMPLES / "legacy" / "painted.yaml")])
+    result = by_pod(place(at, expand(manifests, at.snapshot).pods))
+    assert result["painted"].node == "bob"
+    assert (result["painted"].feasible, result["any-color"].feasible) == (2, 3)
+    scheduler = at.scheduler("sample-scheduler")
+    assert scheduler is not None
+    (plugin,) = scheduler.framework.plugins_at("preBind")[-1:]
+    assert plugin.bound == [  # type: ignore[attr-defined]
+        "default/painted goes to bob, number 7, thanks to the scheduler",
+        "default/any-color goes to ada, number 7, thanks to the scheduler",
+    ]
+    assert at.scheduler("default-scheduler") is None
+
+
+def test_a_policy_packs_where_the_defaults_spread() -> None:
+    manifests = load_manifests([str(SAMPLES / "manifests" / "web.yaml")])
+    packed = legacy("policy.json")
+    spread = session(THREE_NODES)
+    nodes = [
+        [placement.node for placement in place(at, expand(manifests, at.snapshot).pods).placements]
+        for at in (packed, spread)
+    ]
+    assert nodes[0] != nodes[1]
+
+
 def test_per_node_plugin_keeps_pods_with_a_priority_off_spot_nodes() -> None:
     at = session(THREE_NODES, "per-node", "per_node.py:SpotAware")
     assert placed("web", at=at).placements[0].node == "bob"
     urgent = placed("urgent", at=session(THREE_NODES, "per-node", "per_node.py:SpotAware")).placements[0]
     assert urgent.node != "bob"
+
+
+def on_devices(name: str) -> tuple[Session, list[Asked]]:
+    at = session(GPU)
+    expanded = expand(load_manifests([str(SAMPLES / "gpu" / f"{name}.yaml")]), at.snapshot)
+    for obj in expanded.objects:
+        at.snapshot.objects.add(obj)
+    return Session(at.snapshot, at.setup), expanded.pods
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("training", [["gpu-2/gpu-0", "gpu-2/gpu-1"], ["gpu-1/gpu-2", "gpu-1/gpu-3"]]),
+        ("partitions", [["parts-1/part-1"], ["parts-1/part-3"], ["parts-1/part-5"], []]),
+        ("too-much", [[]]),
+        ("extended", [["gpu-2/gpu-0", "gpu-2/gpu-1"]]),
+    ],
+)
+def test_claims_get_these_devices(name: str, wanted: list[list[str]]) -> None:
+    result = place(*on_devices(name))
+    found = [[use.name for claim in each.devices for use in claim.devices] for each in result.placements]
+    assert found == [[f"gpu.example.com/{each}" for each in some] for some in wanted]
+    assert result.fidelity.touching == ()
+
+
+def test_of_too_much_a_card_less_would_do() -> None:
+    (report,) = explain(*on_devices("too-much")).pods
+    assert [fix.node for fix in report.fixes] == ["gpu-1", "gpu-1", "gpu-2", "gpu-1"]
+    assert report.fixes[0].change == "lower the count from 3 to 2 in request gpus of claim big"
 
 
 def test_scenarios_agree_with_what_they_expect_and_need_not_expect_anything() -> None:

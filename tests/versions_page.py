@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from kwhatif.gates.minors import number_of
 from kwhatif.gates.setting import stage_of
 from kwhatif.versions import SUPPORTED_MINORS, Row, rows
 
@@ -28,9 +29,14 @@ def _between(text: str, name: str, lines: Iterator[str]) -> str:
 def _gates() -> Iterator[str]:
     yield f"| gate | what it does here | {' | '.join(SUPPORTED_MINORS)} |"
     yield f"| --- | --- | {' | '.join('---' for _ in SUPPORTED_MINORS)} |"
-    for row in sorted((row for row in rows().values() if row.gate), key=lambda row: row.gate.lower()):
+    gates = [row for row in rows().values() if row.gate and any(map(_may_be_set(row.gate), SUPPORTED_MINORS))]
+    for row in sorted(gates, key=lambda row: row.gate.lower()):
         cells = " | ".join(_default(row.gate, minor) for minor in SUPPORTED_MINORS)
         yield f"| {row.gate} | {row.what} | {cells} |"
+
+
+def _may_be_set(gate: str) -> Callable[[str], bool]:
+    return lambda minor: (stage := stage_of(gate, minor)) is not None and stage.ripeness != "gone"
 
 
 def _default(gate: str, minor: str) -> str:
@@ -46,8 +52,14 @@ def _default(gate: str, minor: str) -> str:
 def _behaviour() -> Iterator[str]:
     yield "| when | what holds then | upstream |"
     yield "| --- | --- | --- |"
-    for row in sorted((row for row in rows().values() if not row.gate), key=_order):
+    for row in sorted((row for row in rows().values() if not row.gate and _changed(row)), key=_order):
         yield f"| {_when(row)} | {row.what} | {_sources(row)} |"
+
+
+def _changed(row: Row) -> bool:
+    """Whether supported minors differ in it; others are of the legacy minor alone."""
+    later = {number_of(minor) for minor in SUPPORTED_MINORS[1:]}
+    return any(minor and number_of(minor) in later for minor in (row.since, row.until))
 
 
 def _order(row: Row) -> tuple[str, str]:

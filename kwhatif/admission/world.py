@@ -14,6 +14,7 @@ class World:
 
     def __init__(self, objects: Iterable[Object] = ()) -> None:
         self._by_kind: dict[str, dict[tuple[str, str], Object]] = {}
+        self._by_home: dict[tuple[str, str], dict[str, Object]] = {}
         self._watchers: list[Callable[[Object | None, Object | None], None]] = []
         for obj in objects:
             self.put(obj)
@@ -23,6 +24,7 @@ class World:
         key = namespace_of(obj), name_of(obj)
         before = of_kind.get(key)
         of_kind[key] = obj
+        self._by_home.setdefault((obj["kind"], key[0]), {})[key[1]] = obj
         for watcher in self._watchers:
             watcher(before, obj)
 
@@ -33,6 +35,7 @@ class World:
     def remove(self, kind: str, namespace: str, name: str) -> None:
         before = self._by_kind.get(kind, {}).pop((namespace, name), None)
         if before is not None:
+            del self._by_home[kind, namespace][name]
             for watcher in self._watchers:
                 watcher(before, None)
 
@@ -46,9 +49,8 @@ class World:
 
     def all(self, kind: str, namespace: str | None = None) -> Iterator[Object]:
         """The objects of a kind, of one namespace or of all."""
-        for (home, _), obj in list(self._by_kind.get(kind, {}).items()):
-            if namespace is None or home == namespace:
-                yield obj
+        found = self._by_kind.get(kind, {}) if namespace is None else self._by_home.get((kind, namespace), {})
+        yield from list(found.values())
 
     def knows(self, kind: str) -> bool:
         """Whether anything of this kind was ever put here, or all of it is known."""

@@ -65,6 +65,11 @@ class Resource(Base):
     def namespace(self) -> str:
         return self.metadata.namespace or ""
 
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that made it and would make it again."""
+        return next((owner for owner in self.metadata.owner_references or () if owner.controller), None)
+
 
 class LabelSelectorRequirement(Base):
     key: str = ""

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from kwhatif.cel.compile import Compiler, Run, Scope
-from kwhatif.cel.faults import Fault
+from kwhatif.cel.faults import CompileError, Fault
 from kwhatif.cel.kinds import Kind
 from kwhatif.cel.kubernetes import kubernetes_functions
 from kwhatif.cel.macros import MACROS
@@ -31,8 +31,11 @@ class Program:
         fields: Mapping[str, Mapping[str, Kind]],
         more: Table | None = None,
     ) -> None:
-        functions = _functions()
-        code = Compiler(text, variables, fields, {**functions, **(more or {})}, MACROS).compile(parse(text))
+        functions = {**_functions(), **(more or {})}
+        try:
+            code = Compiler(text, variables, fields, functions, MACROS).compile(parse(text))
+        except RecursionError:
+            raise CompileError(text, 0, "expression recursion limit exceeded") from None
         self.text, self.kind = text, code.kind
         self._run: Run = code.run
 

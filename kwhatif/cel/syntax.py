@@ -209,11 +209,27 @@ class _Parser:
             left = Call(sign.at, name, (left, operand()))
         return left
 
+    def _balanced(self, operand: Callable[[], Node], operator: str) -> Node:
+        """A chain as a tree that is no deeper than it has to be (cel-go's balancer)."""
+        terms, signs = [operand()], []
+        while self._is(operator):
+            signs.append(self._take())
+            terms.append(operand())
+
+        def tree(first: int, last: int) -> Node:
+            if first == last:
+                return terms[first]
+            middle = (first + last + 1) // 2
+            left, right = tree(first, middle - 1), tree(middle, last)
+            return Call(signs[middle - 1].at, f"_{operator}_", (left, right))
+
+        return tree(0, len(signs))
+
     def _either(self) -> Node:
-        return self._chain(self._both, "||")
+        return self._balanced(self._both, "||")
 
     def _both(self) -> Node:
-        return self._chain(self._relation, "&&")
+        return self._balanced(self._relation, "&&")
 
     def _relation(self) -> Node:
         return self._chain(self._sum, *_RELATIONS)

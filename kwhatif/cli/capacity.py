@@ -18,6 +18,7 @@ from kwhatif.cli.inputs import (
 )
 from kwhatif.cli.options import EngineOptions, InputOptions, Namespace, Snapshots, Tables
 from kwhatif.cli.output import Notes, finish, rendered
+from kwhatif.errors import UsageError
 
 if TYPE_CHECKING:
     from kwhatif.results import CapacityResult
@@ -63,10 +64,14 @@ def capacity(
 
     Exit codes: 0 as many fit as --at-least says, 1 fewer do, 2 usage or input error.
     """
+    from msgspec.structs import replace
+
     from kwhatif.whatif.capacity import capacity as ask
     from kwhatif.whatif.fidelity import insist
     from kwhatif.whatif.session import Session
 
+    if limit is not None and limit < at_least:
+        raise UsageError(f"--limit {limit} ends the count before --at-least {at_least} can be reached")
     check_stdin(*files, *snapshot, engine.policy, *(edits.edits or ()))
     notes = Notes()
     edited = read_edited(snapshot, edits, notes)
@@ -74,7 +79,8 @@ def capacity(
     expanded = expanded_from(files, namespace, edited.snapshot, inputs)
     unknown = add_objects(edited.snapshot, expanded, notes, ignore_unknown=inputs.ignore_unknown)
     session = Session(edited.snapshot, setup, covered=edited.covered)
-    result = ask(session, expanded, release=release, at_least=at_least, limit=limit, others=unknown)
+    result = ask(session, expanded, release=release, at_least=at_least, limit=limit, others=unknown, first=edited.asked)
+    result = replace(result, failed=(*edited.failed, *result.failed))
     note_unused_plugins(session, engine, notes)
     if engine.strict:
         insist(result.fidelity)

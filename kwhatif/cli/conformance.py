@@ -46,7 +46,7 @@ def conformance(
             "--kubernetes-version",
             metavar="VERSION",
             help="The Kubernetes whose rules apply. Default: the minor that the file's name begins with, as in "
-            "1.34-volumes.jsonl.gz, else the newest.",
+            "1.34-volumes.jsonl.gz, else the newest; 1.22 for scenarios with a legacy Policy.",
             show_default=False,
         ),
     ] = None,
@@ -62,6 +62,7 @@ def conformance(
 
     from kwhatif.cli.rules import minor_in_name, rules
     from kwhatif.framework.outside import load_outside
+    from kwhatif.gates.minors import LEGACY_MINOR
     from kwhatif.report.conformance_text import conformance_blocks
     from kwhatif.results import ConformanceResult
     from kwhatif.snapshot.files import called
@@ -82,11 +83,14 @@ def conformance(
         stack.callback(progress.clear)
         for file in scenario_files(files):
             tally = Tally(called(file), show)
-            minor = "" if kubernetes_version else minor_in_name(file)
-            if minor not in by_minor:
-                by_minor[minor] = rules(kubernetes_version, feature_gates, notes, otherwise=minor)
+            named = "" if kubernetes_version else minor_in_name(file)
             for number, (where, scenario) in enumerate(read_scenarios(file), 1):
                 progress.show(f"{file}: scenario {number}")
+                minor = named if scenario.policy is None or kubernetes_version else LEGACY_MINOR
+                if minor not in by_minor:
+                    by_minor[minor] = rules(
+                        kubernetes_version, feature_gates, notes, otherwise=minor, legacy=minor == LEGACY_MINOR
+                    )
                 got = answer(
                     scenario, source=where, features=by_minor[minor], outside=outside, skip_unknown=skip_unknown_plugins
                 )

@@ -124,6 +124,7 @@ def diff(
     notes = Notes()
     clusters = [read_edited([path], edits, notes) for path in snapshots]
     manifests = [[*(files or ()), *(side or ())] for side in ((old, new) if old or new else (None,))]
+    wanted.check([cluster.snapshot for cluster in clusters])
     built = _Built(clusters, policies or [None], manifests, namespace, inputs, shared, notes)
     a, b = built.sides(wanted)
     result = ask(a, b)
@@ -163,6 +164,14 @@ class _Wanted:
             elif word not in ("pending", "all"):
                 raise UsageError(f"--replay {word}: expected pending, namespace=NAME or all")
         return cls("pending" in words or "all" in words, "all" in words, frozenset(namespaces))
+
+    def check(self, snapshots: Sequence[Snapshot]) -> None:
+        """Raises UsageError for a namespace that has no pods: an empty answer must not pass for a good one."""
+        from kwhatif.api.core import Pod
+
+        there = {pod.namespace for snapshot in snapshots for pod in snapshot.objects.of(Pod)}
+        for name in sorted(self.namespaces - there):
+            raise UsageError(f"--replay namespace={name}: the snapshot has no pods in it")
 
     def running(self, pod: Pod) -> bool:
         return self.everything or pod.namespace in self.namespaces

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kwhatif.whatif.session import Session
 
 __all__ = [
+    "MAKE_NO_PODS",
     "add_objects",
     "age",
     "check_stdin",
@@ -32,10 +33,11 @@ __all__ = [
     "read_edited",
     "read_setup",
     "read_snapshot",
+    "with_edits",
 ]
 
 # Kinds that make no pods, and of which nothing here is read.
-_MAKE_NO_PODS = frozenset(
+MAKE_NO_PODS = frozenset(
     {
         *("ConfigMap", "Endpoints", "EndpointSlice", "Event", "HorizontalPodAutoscaler", "Ingress", "IngressClass"),
         *("Lease", "NetworkPolicy", "Role", "RoleBinding", "Secret", "ServiceAccount", "PodTemplate"),
@@ -69,18 +71,22 @@ def read_snapshot(paths: Sequence[str], notes: Notes) -> Snapshot:
 
 
 def read_edited(paths: Sequence[str], edits: EditOptions, notes: Notes) -> Edited:
-    """The cluster after what-if edits. Notes what controllers did about them."""
-    from kwhatif.api.core import Node
-    from kwhatif.cli.edit_flags import edits_of
-    from kwhatif.snapshot.edits import read_edits
+    """The cluster after what-if edits. Notes how old it is, and what controllers did about the edits."""
     from kwhatif.snapshot.model import Snapshot
-    from kwhatif.whatif.edits import edited
 
     if not paths and not edits.none:
         raise UsageError("what-if edits are of a cluster: name it with --snapshot")
-    given = read_edits(edits.edits or ())
-    snapshot = read_snapshot(paths, notes) if paths else Snapshot()
-    given += edits_of(edits, {node.name for node in snapshot.objects.of(Node)})
+    return with_edits(read_snapshot(paths, notes) if paths else Snapshot(), edits, notes)
+
+
+def with_edits(snapshot: Snapshot, edits: EditOptions, notes: Notes) -> Edited:
+    """A snapshot after what-if edits. Notes what controllers did about them."""
+    from kwhatif.api.core import Node
+    from kwhatif.cli.edit_flags import edits_of
+    from kwhatif.snapshot.edits import read_edits
+    from kwhatif.whatif.edits import edited
+
+    given = [*read_edits(edits.edits or ()), *edits_of(edits, {node.name for node in snapshot.objects.of(Node)})]
     result = edited(snapshot, given)
     for text in result.notes:
         notes.note(text)
@@ -103,16 +109,29 @@ def read_setup(
     """The rules, the configuration, the plugins from outside, and its extenders if they are to be called.
 
     Unless the command line says otherwise, the rules are those of the Kubernetes that the snapshot was taken from, and
-    the configuration is that of its scheduler, if the snapshot has it.
+    the configuration is that of its scheduler, if the snapshot has it. A Policy, and a configuration older than
+    v1beta2, brings the rules of the last Kubernetes that read it.
     """
     from kwhatif.cli.rules import rules
+    from kwhatif.gates.minors import LEGACY_MINOR
+    from kwhatif.policy.legacy.formats import legacy_format
     from kwhatif.policy.load import default_configuration, load_configuration
     from kwhatif.scheduling.setup import Setup
 
     cluster_says = snapshot.kubernetes_version if snapshot else None
     told = snapshot.scheduler.feature_gates if snapshot and snapshot.scheduler else None
-    features = rules(engine.kubernetes_version, engine.feature_gates, notes, otherwise=cluster_says, recorded=told)
     chosen = _policy(engine.policy, snapshot, notes)
+    legacy = chosen is not None and bool(legacy_format(chosen[0]))
+    if legacy:
+        cluster_says, told = LEGACY_MINOR, None
+        if not engine.kubernetes_version:
+            notes.note(
+                f"the rules are those of Kubernetes {LEGACY_MINOR}, the last that read such a policy; "
+                "--kubernetes-version translates it"
+            )
+    features = rules(
+        engine.kubernetes_version, engine.feature_gates, notes, otherwise=cluster_says, recorded=told, legacy=legacy
+    )
     if chosen is None:
         configuration = default_configuration(features)
     else:
@@ -208,7 +227,7 @@ def add_objects(snapshot: Snapshot, expanded: Expanded, notes: Notes, *, ignore_
     if added:
         more = f" and {len(added) - _MOST_NAMED} more" if len(added) > _MOST_NAMED else ""
         notes.note(f"for this run, in the snapshot: {', '.join(added[:_MOST_NAMED])}{more}")
-    unread = Counter({kind: n for kind, n in expanded.unknown.items() if kind in _MAKE_NO_PODS})
+    unread = Counter({kind: n for kind, n in expanded.unknown.items() if kind in MAKE_NO_PODS})
     unknown = expanded.unknown - unread
     if unread:
         notes.note(f"not read by the scheduler: {counts(unread)}")

@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "place": ("place", "Where would these pods go?"),
     "explain": ("explain", "Why does a pod go where it goes, or nowhere?"),
     "diff": ("diff", "What would change with another policy, version, cluster or manifests?"),
+    "gate": ("gate", "May this change go into the cluster?"),
     "capacity": ("capacity", "How many more of these would fit?"),
     "drain": ("drain", "What would draining nodes do?"),
     "expand": ("expand", "What pods do manifests become?"),

@@ -72,8 +72,8 @@ class Notes:
         self._texts.append(f"warning: {text}")
 
     def say(self) -> None:
-        """Print them on standard error."""
-        for text in self._texts:
+        """Print them on standard error, each once."""
+        for text in dict.fromkeys(self._texts):
             print(clean(text), file=sys.stderr)
         self._texts.clear()
 

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from kwhatif.policy import SchedulerConfiguration
     from kwhatif.versions import Features
 
-__all__ = ["Output", "app", "show", "validate"]
+__all__ = ["Format", "Output", "app", "convert", "show", "validate"]
 
 app = typer.Typer(
     name="policy",
-    help="Look at a KubeSchedulerConfiguration.",
+    help="Look at a KubeSchedulerConfiguration or a legacy Policy.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -32,6 +32,10 @@ app = typer.Typer(
 class Output(StrEnum):
     yaml = "yaml"
     json = "json"
+
+
+class Format(StrEnum):
+    v1 = "v1"
 
 
 _Version = Annotated[
@@ -60,12 +64,13 @@ def show(
     """Print the effective configuration with every default, as kube-scheduler --write-config-to does."""
     from kwhatif.policy import as_json, as_yaml, default_configuration, load_configuration
 
-    features = _rules(kubernetes_version or minor, feature_gates)
+    version = kubernetes_version or minor
     if file is None:
-        configuration = default_configuration(features)
+        configuration = default_configuration(_rules(version, feature_gates))
     else:
         document, source, warnings = read_policy(file)
         _warn(warnings)
+        features = _rules(version, feature_gates, document)
         configuration = load_configuration(document, source=source, features=features)
     _warn(configuration.warnings)
     typer.echo((as_yaml if output is Output.yaml else as_json)(configuration), nl=False)
@@ -89,7 +94,8 @@ def validate(
     """Say whether kube-scheduler would start with this file: exit code 0, or 1 and its errors."""
     from kwhatif.policy import examine
 
-    features = _rules(kubernetes_version or minor, feature_gates)
+    version = kubernetes_version or minor
+    features = _rules(version, feature_gates)
     try:
         document, source, warnings = read_policy(file)
     except InputError as error:
@@ -98,6 +104,7 @@ def validate(
         problems: tuple[str, ...] = (str(error),)
     else:
         _warn(warnings)
+        features = _rules(version, feature_gates, document)
         outcome = examine(document, source=source, features=features, accept_removed=False)
         problems = outcome.problems
         if outcome.configuration is not None:
@@ -107,6 +114,38 @@ def validate(
         typer.echo("\n".join(problems))
         raise typer.Exit(1)
     typer.echo(f"{source}: kube-scheduler {features.minor} accepts it")
+
+
+@app.command("convert")
+def convert(
+    file: Annotated[str, typer.Option("-f", "--file", help="The configuration or Policy; '-' reads stdin.")] = "-",
+    to: Annotated[Format, typer.Option("--to", help="The format to write.")] = Format.v1,
+    output: Annotated[
+        Output, typer.Option("-o", "--output", help="The format to print; json has the changes, too.")
+    ] = Output.yaml,
+    kubernetes_version: _Version = None,
+    feature_gates: FeatureGates = None,
+) -> None:
+    """Write a Policy, or a configuration in an old format, as a KubeSchedulerConfiguration v1.
+
+    What does not mean the same afterwards is listed on standard error.
+    """
+    import json
+
+    from kwhatif.policy.convert import converted
+    from kwhatif.policy.render import yaml_text
+
+    features = _rules(kubernetes_version, feature_gates)
+    document, source, warnings = read_policy(file)
+    conversion = converted(document, source=source, features=features)
+    if output is Output.json:
+        answer = {"configuration": conversion.document, "changes": list(conversion.changes)}
+        typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+    else:
+        typer.echo(yaml_text(conversion.document), nl=False)
+    _warn(warnings)
+    for change in conversion.changes:
+        typer.echo(f"changed: {change}", err=True)
 
 
 def _start(configuration: SchedulerConfiguration, features: Features, out_of_tree: Collection[str]) -> tuple[str, ...]:
@@ -131,11 +170,15 @@ def _start(configuration: SchedulerConfiguration, features: Features, out_of_tre
     return ()
 
 
-def _rules(version: str | None, gates: list[str] | None) -> Features:
+def _rules(version: str | None, gates: list[str] | None, document: object = None) -> Features:
+    """The rules asked for, else those of the last minor that read the document's format."""
     from kwhatif.cli.rules import rules
+    from kwhatif.gates.minors import LEGACY_MINOR
+    from kwhatif.policy.legacy.formats import legacy_format
 
     notes = Notes()
-    features = rules(version, gates, notes)
+    legacy = bool(legacy_format(document))
+    features = rules(version, gates, notes, otherwise=LEGACY_MINOR if legacy else None, legacy=legacy)
     notes.say()
     return features
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kwhatif.errors import InputError
+from kwhatif.policy.legacy.formats import legacy_format
 
 __all__ = ["MAX_BYTES", "is_doubled_key", "read_policy"]
 
@@ -19,8 +20,8 @@ MAX_BYTES = 16 * 1024**2
 def read_policy(file: str) -> tuple[Any, str, tuple[str, ...]]:
     """The first document of a YAML or JSON file (``-``: standard input), its name for errors, and warnings.
 
-    Like kube-scheduler, it looks at no further document. An empty file is an empty document, not none at all.
-    Raises InputError.
+    Like kube-scheduler, it looks at no further document, unless one is a ConfigMap: then it is the configuration in
+    there. An empty file is an empty document, not none at all. Raises InputError.
     """
     from kwhatif.snapshot.documents import read_documents
     from kwhatif.snapshot.files import read_paths
@@ -31,12 +32,66 @@ def read_policy(file: str) -> tuple[Any, str, tuple[str, ...]]:
     documents = read_documents(text)
     if not documents:
         return {}, text.name, ()
-    first, source = documents[0].value, text.name
-    value = first if isinstance(first, dict | list | str | int | float) else _json(bytes(first), source)
+    source = text.name
+    values = [_value(document.value, source) for document in documents]
+    maps = [value for value in values if _is_config_map(value)]
+    if maps and not legacy_format(values[0]):
+        found = [(*entry, _name(value)) for value in maps for entry in _configurations(value, source)]
+        if len(found) == 1:
+            document, key, name = found[0]
+            return document, f"{source} (ConfigMap {name}, {key})", ()
+        raise InputError(_not_one(maps, found), source=source)
+    value = values[0]
     if len(documents) == 1:
         return value, source, ()
     ignored = f"{source}: only the first of its {len(documents)} documents is read, as by kube-scheduler"
     return value, source, (ignored,)
+
+
+def _value(raw: Any, source: str) -> Any:
+    return raw if isinstance(raw, dict | list | str | int | float) else _json(bytes(raw), source)
+
+
+# --- ConfigMaps
+
+
+def _is_config_map(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("kind") == "ConfigMap" and value.get("apiVersion") == "v1"
+
+
+def _name(config_map: dict[str, Any]) -> str:
+    meta = config_map.get("metadata")
+    meta = meta if isinstance(meta, dict) else {}
+    return "/".join(str(meta[key]) for key in ("namespace", "name") if meta.get(key)) or "without a name"
+
+
+def _configurations(config_map: dict[str, Any], source: str) -> Iterator[tuple[Any, str]]:
+    """The scheduler configurations among the texts of a ConfigMap, each with its key."""
+    from kwhatif.snapshot.documents import read_documents
+    from kwhatif.snapshot.files import Text
+
+    data = config_map.get("data")
+    for key, text in data.items() if isinstance(data, dict) else ():
+        if not isinstance(text, str) or not any(kind in text for kind in _KINDS):
+            continue
+        where = f"{source} (ConfigMap {_name(config_map)}, {key})"
+        documents = read_documents(Text(where, text.encode()))
+        document = _value(documents[0].value, where) if documents else None
+        if isinstance(document, dict) and document.get("kind") in _KINDS:
+            yield document, str(key)
+
+
+_KINDS = ("KubeSchedulerConfiguration", "Policy")
+
+
+def _not_one(maps: list[dict[str, Any]], found: list[tuple[Any, str, str]]) -> str:
+    """What is wrong with ConfigMaps that do not hold exactly one configuration."""
+    if found:
+        places = ", ".join(f"{key} of ConfigMap {name}" for _, key, name in found)
+        return f"{len(found)} scheduler configurations in ConfigMaps: {places}; give one of them in a file of its own"
+    kinds = " or ".join(_KINDS)
+    keys = ", ".join(str(key) for each in maps for key in (each.get("data") or {}))
+    return f"ConfigMap {_name(maps[0])}: no {kinds} under any key of data ({keys or 'it has none'})"
 
 
 def is_doubled_key(error: InputError) -> bool:

@@ -24,29 +24,30 @@ def rules(
     *,
     otherwise: str | None = None,
     recorded: Mapping[str, bool] | None = None,
+    legacy: bool = False,
 ) -> Features:
     """The rules of ``version``, else of the version ``otherwise``, else of the newest minor; with ``gates`` set.
 
     A version that is not supported gives way to the nearest. ``recorded`` gates are known to be set in the cluster;
-    ``gates`` go before them. Raises UsageError.
+    ``gates`` go before them. The minor of ``legacy`` policies is supported only where there is one. Raises UsageError.
     """
     if version:
         asked = minor_of(version)
-        minor = nearest(asked)
+        minor = nearest(asked, legacy=legacy)
         if minor != asked:
             notes.warn(f"Kubernetes {asked} is not supported: the rules are those of {minor}, the nearest that is")
     else:
-        minor = _of_file(otherwise or "")
+        minor = _of_file(otherwise or "", legacy=legacy)
     given = parse_gates(gates or ())
     for name in unread_gates(given):
         notes.note(f"feature gate {name}: no rule here asks for it, so it changes nothing")
     return features_of(minor, {**dict(_possible(recorded or {}, minor, notes)), **given})
 
 
-def _of_file(version: str) -> str:
+def _of_file(version: str, *, legacy: bool) -> str:
     """A file that says something else than a version is no reason to stop: the answer tells what it stands on."""
     try:
-        return nearest(minor_of(version)) if version else DEFAULT_MINOR
+        return nearest(minor_of(version), legacy=legacy) if version else DEFAULT_MINOR
     except UsageError:
         return DEFAULT_MINOR
 
@@ -65,4 +66,4 @@ def _possible(recorded: Mapping[str, bool], minor: str, notes: Notes) -> Iterato
 def minor_in_name(file: str) -> str:
     """The minor at the start of a recording's name, as in ``1.34-volumes.jsonl.gz``; empty if there is none."""
     found = re.match(r"(\d+\.\d+)-", PurePath(file).name)
-    return found[1] if found and nearest(found[1]) == found[1] else ""
+    return found[1] if found and nearest(found[1], legacy=True) == found[1] else ""

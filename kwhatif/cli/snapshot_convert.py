@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.cli.edit_options import EditOptions
+from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import Namespace
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ class Formats(StrEnum):
 
 
 @app.command()
+@grouped
 def convert(
     files: Annotated[
         list[str],
@@ -51,18 +54,20 @@ def convert(
         typer.Option("--format", help="What to write: a snapshot, or a List as 'kubectl get -o json' prints it."),
     ] = Formats.kwhatif,
     namespace: Namespace = "default",
+    *,
+    edits: EditOptions,
 ) -> None:
     """Bring whatever describes a cluster into one file: other tools' dumps, lists of kubectl, snapshots.
 
-    What scheduling does not read is left out. Exit codes: 0 good, 2 usage or input error.
+    What scheduling does not read is left out. What-if edits are made before it is written. Exit codes: 0 good, 2 usage or input error.
     """
-    from kwhatif.cli.inputs import check_stdin
+    from kwhatif.cli.inputs import check_stdin, with_edits
     from kwhatif.cli.output import Notes
     from kwhatif.snapshot.load import load_snapshot
 
-    check_stdin(*files)
-    snapshot = load_snapshot(files, namespace)
+    check_stdin(*files, *(edits.edits or ()))
     notes = Notes()
+    snapshot = with_edits(load_snapshot(files, namespace), edits, notes).snapshot
     if to is Formats.list:
         from kwhatif.snapshot.as_list import lost_in_list, write_list
 

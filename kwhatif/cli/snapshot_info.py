@@ -6,8 +6,11 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.edit_options import EditOptions
+from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import Tables
-from kwhatif.cli.output import finish, rendered
+from kwhatif.cli.output import Notes, finish, rendered
+from kwhatif.errors import UsageError
 
 __all__ = ["app", "info"]
 
@@ -15,6 +18,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
+@grouped
 def info(
     files: Annotated[
         list[str],
@@ -33,6 +37,8 @@ def info(
     ] = "",
     nodes: Annotated[bool, typer.Option("--nodes", help="List each node, too.")] = False,
     output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
+    *,
+    edits: EditOptions,
 ) -> None:
     """Show what is in a snapshot: nodes by pool and zone, what is free, who waits, how old it is, what is missing.
 
@@ -40,12 +46,18 @@ def info(
     """
     from datetime import UTC, datetime
 
-    from kwhatif.cli.inputs import check_stdin
+    from kwhatif.api.core import Node
+    from kwhatif.cli.inputs import check_stdin, with_edits
     from kwhatif.report.snapshot_info_text import info_blocks
     from kwhatif.snapshot.load import load_snapshot
     from kwhatif.versions import features_of
     from kwhatif.whatif.snapshot_info import info as ask
 
-    check_stdin(*files)
-    result = ask(load_snapshot(files), features_of(), datetime.now(UTC), by=by, nodes=nodes)
-    finish(rendered(result, output, lambda: info_blocks(result)), result.exit_code)
+    check_stdin(*files, *(edits.edits or ()))
+    notes = Notes()
+    snapshot = with_edits(load_snapshot(files), edits, notes).snapshot
+    known = snapshot.objects.of(Node)
+    if by and known and not any(by in (node.metadata.labels or {}) for node in known):
+        raise UsageError(f"--by {by}: no node has this label")
+    result = ask(snapshot, features_of(), datetime.now(UTC), by=by, nodes=nodes)
+    finish(rendered(result, output, lambda: info_blocks(result)), result.exit_code, notes)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.inputs import add_objects, check_stdin, note_unused_plugins, read_setup, read_snapshot
+from kwhatif.cli.inputs import add_objects, check_stdin, note_unused_plugins, read_edited, read_setup
 from kwhatif.cli.options import EngineOptions, InputOptions, Snapshots, Tables
 from kwhatif.cli.output import Notes, finish, rendered
 from kwhatif.errors import UsageError
@@ -80,6 +82,7 @@ def trim(
     *,
     inputs: InputOptions,
     engine: EngineOptions,
+    edits: EditOptions,
 ) -> None:
     """Keep only what the decision on a pod depends on: a small snapshot that reproduces it.
 
@@ -99,9 +102,11 @@ def trim(
         raise UsageError("name the pods to trim for: manifests, or pods of the snapshot")
     if out == "-":
         raise UsageError("'-' is no file to write to: standard output is for the report")
-    check_stdin(*words, *given, *snapshot, engine.policy)
+    if engine.call_extenders:
+        raise UsageError("--call-extenders: trim decides again and again, too often to ask extenders each time")
+    check_stdin(*words, *given, *snapshot, engine.policy, *(edits.edits or ()))
     notes = Notes()
-    cluster = read_snapshot(snapshot, notes)
+    cluster = read_edited(snapshot, edits, notes).snapshot
     setup = read_setup(engine, notes, cluster)
     asked, expanded = targets(words, given, cluster, namespace, inputs)
     add_objects(cluster, expanded, notes, ignore_unknown=inputs.ignore_unknown)
@@ -113,8 +118,22 @@ def trim(
     decision = check_and_write(trimmed, setup, waiting, out, loosely=nodes_too)
     result = told(cluster, trimmed, decision, out)
     _note_unused(trimmed.snapshot, setup, waiting, engine, notes)
-    again = f" --policy {engine.policy}" if engine.policy else ""
-    finish(rendered(result, report, lambda: trim_blocks(result, again)), result.exit_code, notes)
+    finish(rendered(result, report, lambda: trim_blocks(result, _spelt(engine))), result.exit_code, notes)
+
+
+def _spelt(engine: EngineOptions) -> str:
+    """The options that say who decides, for a command to copy: `` --policy policy.yaml --all-nodes``."""
+    words: list[str] = []
+    for option, given in (
+        ("--policy", [engine.policy]),
+        ("--kubernetes-version", [engine.kubernetes_version]),
+        ("--feature-gates", engine.feature_gates or ()),
+        ("--plugin", engine.plugin or ()),
+    ):
+        words += [word for value in given if value for word in (option, value)]
+    words += ["--all-nodes"] if engine.all_nodes else []
+    words += ["--skip-unknown-plugins"] if engine.skip_unknown_plugins else []
+    return f" {shlex.join(words)}" if words else ""
 
 
 def _check_profiles(asked: Sequence[Asked], setup: Setup) -> None:

@@ -227,12 +227,14 @@ class Cluster:
         if tally is None:
             tally = Tally(spec, self.shapes, len(self))
             weights = tally.weights
-            for index, rows in enumerate(self._rows_of):
-                if rows and (weight := int(weights[index])):
-                    for row, count in rows.items():
-                        tally.add(row, weight * count)
+            for index in np.flatnonzero(weights[: len(self._rows_of)]).tolist():
+                weight = int(weights[index])
+                for row, count in self._rows_of[index].items():
+                    tally.add(row, weight * count)
+                listeners = self._listeners[index]
+                if listeners is not None:
+                    listeners.append((tally, weight))
             self._tallies[spec.key] = tally
-            self._listeners = [None] * len(self._listeners)
         return tally
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:

@@ -45,7 +45,7 @@ class Coded:
 
 @dataclass(frozen=True, slots=True)
 class ImageState:
-    """An image that nodes hold: its size in bytes as first reported, and the rows of the nodes."""
+    """An image that nodes hold: its size in bytes as first reported, and the rows of the nodes as they joined."""
 
     size: int
     rows: IntpArray

@@ -6,10 +6,11 @@ Upstream: component-helpers/resource/helpers.go (PodRequests) and pkg/scheduler/
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kwhatif.api.core import Container, ContainerStatus, Pod, ResourceList
+from kwhatif.api.core import Container, ContainerStatus, Pod, PodSpec, ResourceList
 from kwhatif.api.label_text import is_label_key
 from kwhatif.api.quantity import Quantity
 from kwhatif.versions import Features
@@ -22,6 +23,8 @@ __all__ = [
     "non_zero_requests",
     "overhead_drift",
     "pod_requests",
+    "rounded_requests",
+    "scored_requests",
 ]
 
 NON_ZERO: Mapping[str, Quantity] = MappingProxyType(
@@ -74,6 +77,39 @@ def pod_requests(
         total[name] = resized.get(name, Quantity.from_units(0)) if resized is not None else quantity
     _add(total, pod.spec.overhead or {})
     return total
+
+
+def rounded_requests(
+    spec: PodSpec, *, missing: Mapping[str, Quantity] = MappingProxyType({}), overhead: bool = True
+) -> dict[str, int]:
+    """As the scheduler added requests up before it left that to a common helper: container by container, in integers.
+
+    Upstream: calculateResource and Resource.SetMaxResource in framework/types.go of 1.22.
+    """
+
+    def asked(container: Container) -> dict[str, int]:
+        requests = (container.resources.requests if container.resources else None) or {}
+        return amounts({**missing, **requests})
+
+    total: Counter[str] = Counter()
+    for container in spec.containers or ():
+        total.update(asked(container))
+    for container in spec.init_containers or ():
+        for name, amount in asked(container).items():
+            total[name] = max(total[name], amount)
+    if overhead:
+        total.update(amounts(spec.overhead or {}))
+    return dict(total)
+
+
+def scored_requests(spec: PodSpec, *, missing: Mapping[str, Quantity] = MappingProxyType({})) -> dict[str, int]:
+    """What resource scorers counted then: overhead in whole units, so that a quarter of a core is one millicore.
+
+    Upstream: calculatePodResourceRequest in plugins/noderesources/resource_allocation.go of 1.22.
+    """
+    total = Counter(rounded_requests(spec, missing=missing, overhead=False))
+    total.update({name: quantity.value() for name, quantity in (spec.overhead or {}).items() if name in total})
+    return dict(total)
 
 
 def non_zero_requests(pod: Pod, features: Features) -> tuple[int, int]:

@@ -14,7 +14,16 @@ from datetime import datetime
 import msgspec
 import numpy as np
 
-from kwhatif.api.core import Affinity, Condition, Pod, PodAffinity, PodAffinityTerm, PodResourceClaim, PodSpec
+from kwhatif.api.core import (
+    Affinity,
+    Condition,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    PodResourceClaim,
+    PodSpec,
+    Volume,
+)
 from kwhatif.api.meta import OwnerReference
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.selectors import RequiredNodeAffinity, Selector
@@ -24,6 +33,7 @@ from kwhatif.cluster.requests import (
     non_zero_requests,
     overhead_drift,
     pod_requests,
+    rounded_requests,
 )
 from kwhatif.cluster.types import Int64Array, IntpArray
 from kwhatif.versions import Features
@@ -227,7 +237,7 @@ class ShapeTable:
 
     def _shape(self, pod: Pod) -> PodShape:
         meta, status, spec = pod.metadata, pod.status, pod.spec
-        controller = next((o for o in meta.owner_references or () if o.controller), None)
+        controller = pod.controller
         # Claims of ephemeral volumes are named after the pod, so such pods are alike only to themselves.
         own = (meta.name, meta.uid) if any(v.ephemeral for v in spec.volumes or ()) else None
         resized = (
@@ -247,7 +257,7 @@ class ShapeTable:
                 sorted((meta.labels or {}).items()),
                 controller,
                 meta.deletion_timestamp is not None,
-                _without_claim_names(spec),
+                _without_made_up_names(spec),
                 resized,
                 status.allocated_resources,
                 own,
@@ -263,6 +273,7 @@ class ShapeTable:
         affinity = spec.affinity or Affinity()
         near, far = affinity.pod_affinity, affinity.pod_anti_affinity
         whole = features.fit_scores_whole_pods
+        rounded = rounded_requests(spec) if features.containers_round_by_themselves else None
         shape = PodShape(
             index=len(self.shapes),
             namespace=namespace,
@@ -271,11 +282,13 @@ class ShapeTable:
             terminating=pod.metadata.deletion_timestamp is not None,
             spec=spec,
             priority=spec.priority or 0,
-            requests=amounts(pod_requests(pod, features, with_status=False)),
-            score_requests=amounts(pod_requests(pod, features, with_status=True)),
+            requests=amounts(pod_requests(pod, features, with_status=False)) if rounded is None else rounded,
+            score_requests=amounts(pod_requests(pod, features, with_status=True)) if rounded is None else rounded,
             fit_score_requests=amounts(
                 pod_requests(pod, features, with_status=whole, pod_level=whole, missing=NON_ZERO)
-            ),
+            )
+            if rounded is None
+            else rounded_requests(spec, missing=NON_ZERO, overhead=not features.fit_scores_without_overhead),
             drift=overhead_drift(pod, features),
             ports=_host_ports(spec, features),
             node_affinity=RequiredNodeAffinity.of(spec),
@@ -306,11 +319,18 @@ class ShapeTable:
             self.resources.column(name)
 
 
-def _without_claim_names(spec: PodSpec) -> PodSpec:
-    """The spec as all but DynamicResources see it, which looks at the pod itself."""
-    if not spec.resource_claims:
-        return spec
-    return msgspec.structs.replace(spec, resource_claims=[PodResourceClaim() for _ in spec.resource_claims])
+def _without_made_up_names(spec: PodSpec) -> PodSpec:
+    """The spec without names that are made up anew for each pod.
+
+    Those of device claims only DynamicResources reads, from the pod itself. Of most volumes, such as
+    ``kube-api-access-x7k2p``, there is nothing but a name, which no plugin reads.
+    """
+    if spec.resource_claims:
+        spec = msgspec.structs.replace(spec, resource_claims=[PodResourceClaim() for _ in spec.resource_claims])
+    volumes = [volume for volume in spec.volumes or () if volume != Volume(name=volume.name)]
+    if len(volumes) < len(spec.volumes or ()):
+        spec = msgspec.structs.replace(spec, volumes=volumes or None)
+    return spec
 
 
 def start_time(text: str | None) -> int:

@@ -76,6 +76,11 @@ class NodeView:
         return place if self.rows is None else int(self.rows[place])
 
     @property
+    def unchanged(self) -> bool:
+        """Whether no pods are imagined to come or go."""
+        return self._change is None
+
+    @property
     def allocatable(self) -> Int64Array:
         """int64[n, R]."""
         if self._allocatable is None:

@@ -16,6 +16,7 @@ from kwhatif.cel.overloads import Overload, Table
 from kwhatif.cel.program import Program
 from kwhatif.cel.syntax import Call, Ident, ListOf, Literal, MapOf, Node, Select, parse
 from kwhatif.cel.values import Domains, Semver, name_of
+from kwhatif.devices.constraints import attribute_of
 
 __all__ = ["WHOLE", "Aspect", "Expression", "aspect_of", "compiled", "unreadable"]
 
@@ -191,8 +192,13 @@ def aspect_of(device: Device, driver: str, aspect: Aspect) -> Hashable:
             return bool(device.allow_multiple_allocations)
         case ("attributes" | "capacity" as part, domain):
             return tuple(sorted((k, v) for k, v in _shown(device, driver, part) if k[0] == domain))
-        case ("attributes" | "capacity" as part, domain, name):
-            return dict(_shown(device, driver, part)).get((domain, name))
+        case ("attributes", domain, name):
+            attribute = attribute_of(device, driver, f"{domain}/{name}")
+            return None if attribute is None else attribute.scalar or repr(attribute)
+        case ("capacity", domain, name):
+            amounts = device.capacity or {}
+            found = amounts.get(f"{domain}/{name}") or (amounts.get(name) if domain == driver else None)
+            return None if found is None else found.value
     whole = (_shown(device, driver, "attributes"), _shown(device, driver, "capacity"))
     return driver, bool(device.allow_multiple_allocations), *(tuple(sorted(part)) for part in whole)
 

@@ -6,6 +6,7 @@ Upstream: dynamic-resource-allocation/structured/internal/incubating/allocator_i
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -95,6 +96,13 @@ class Plan:
         self.distinct = any(kind == "distinct" for claim in self.claims for kind, _, _ in claim.constraints)
         self.kinds, self.marks, self.plain = self._kinds()
         self.outcomes: dict[Hashable, Any] = {}
+
+    def only(self, number: int) -> Plan:
+        """The plan of one of the claims."""
+        twin = copy(self)
+        twin.claims = [self.claims[number]]
+        twin.outcomes = {}
+        return twin
 
     def _claim(self, spec: ClaimSpec) -> ClaimPlan:
         requests = tuple(self._request(request) for request in spec.devices.requests or ())
@@ -190,7 +198,8 @@ class Plan:
         names = sorted({name for claim in self.claims for _, name, _ in claim.constraints})
         values = [inventory.code(("attribute", name), partial(_value_of, name)) for name in names]
         patterns = [inventory.pattern(("pattern", name), codes) for name, codes in zip(names, values, strict=True)]
-        marks = inventory.combined([base[inventory.flat], *patterns])
+        lacks = [inventory.code(("lacks", name), partial(_lacks, name))[inventory.flat] for name in names]
+        marks = inventory.combined([base[inventory.flat], *patterns, *lacks])
         alone = inventory.code(("alone",), lambda device, driver: not _concerns_others(device, features))
         concerned = [_concerns_others(unit.device, features) for unit in inventory.units[:1]]
         plain: BoolArray = (alone == 0) ^ np.bool_(any(concerned))
@@ -213,6 +222,12 @@ def _knows_distinct(features: Features) -> bool:
 def _value_of(name: str, device: Device, driver: str) -> Hashable:
     found = attribute_of(device, driver, name)
     return None if found is None else (found.scalar,)
+
+
+def _lacks(name: str, device: Device, driver: str) -> Hashable:
+    """Whether there is nothing to compare: no such attribute, or one that is a list."""
+    found = attribute_of(device, driver, name)
+    return found is None, found is not None and found.scalar is None
 
 
 def _concerns_others(device: Device, features: Features) -> bool:

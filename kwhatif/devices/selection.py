@@ -60,6 +60,18 @@ class Selection:
             self.problems.append((selector.said(texts[code - 2]), not selector.owner))
             self.codes[undecided & (codes == code)] = 1 + len(self.problems)
 
+    @property
+    def of_class(self) -> BoolArray:
+        """bool[D]: devices that pass the selectors of the class."""
+        passed: BoolArray = self.stopped >= sum(1 for selector in self.selectors if selector.owner)
+        return passed
+
+    @property
+    def passes(self) -> BoolArray:
+        """bool[D]: devices that pass all selectors."""
+        passed: BoolArray = self.codes == YES
+        return passed
+
     def problem(self, code: int, claim: str) -> str:
         """The text of an error code, for a claim ``namespace/name``."""
         text, of_claim = self.problems[code - 2]

@@ -116,7 +116,7 @@ class Plugin(Generic[F, P]):
     also: ClassVar[Collection[str]] = ()
     """Extension points the upstream plugin has where there is nothing to do offline."""
 
-    needs_pre_filter: ClassVar[bool] = False
+    needs_pre_filter: bool = False
     needs_pre_score: ClassVar[bool] = False
     """Its Filter or Score fails under a profile that leaves its PreFilter or PreScore out."""
 

@@ -32,9 +32,14 @@ def minor_of(version: str) -> str:
     return f"{int(match[1])}.{int(match[2])}"
 
 
-def nearest(minor: str) -> str:
-    """The supported minor that is nearest to a minor: itself, the oldest or the newest."""
+def nearest(minor: str, *, legacy: bool = False) -> str:
+    """The supported minor that is nearest to a minor: itself, the oldest or the newest.
+
+    With ``legacy``, that of legacy policies is one of them.
+    """
     if minor in SUPPORTED_MINORS:
         return minor
+    if legacy and number_of(minor) <= number_of(LEGACY_MINOR):
+        return LEGACY_MINOR
     older = number_of(minor) < number_of(SUPPORTED_MINORS[0])
     return SUPPORTED_MINORS[0 if older else -1]

@@ -15,6 +15,7 @@ from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.plugins.image_locality import ImageLocality
 from kwhatif.plugins.in_tree_volume_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinity
+from kwhatif.plugins.legacy import LEGACY
 from kwhatif.plugins.node_affinity import NodeAffinity
 from kwhatif.plugins.node_declared_features import NodeDeclaredFeatures
 from kwhatif.plugins.node_name import NodeName
@@ -33,33 +34,32 @@ from kwhatif.plugins.volume_zone import VolumeZone
 
 __all__ = ["IN_TREE"]
 
-IN_TREE: Mapping[str, type[Plugin[Any, Any]]] = {
-    plugin.name: plugin
-    for plugin in (
-        AzureDiskLimits,
-        CinderLimits,
-        DefaultBinder,
-        DefaultPreemption,
-        DynamicResources,
-        EBSLimits,
-        GCEPDLimits,
-        ImageLocality,
-        InterPodAffinity,
-        NodeAffinity,
-        NodeDeclaredFeatures,
-        NodeName,
-        NodePorts,
-        NodeResourcesBalancedAllocation,
-        NodeResourcesFit,
-        NodeUnschedulable,
-        NodeVolumeLimits,
-        PodTopologySpread,
-        PrioritySort,
-        SchedulingGates,
-        TaintToleration,
-        VolumeBinding,
-        VolumeRestrictions,
-        VolumeZone,
-    )
-}
+_PLUGINS: tuple[type[Plugin[Any, Any]], ...] = (
+    AzureDiskLimits,
+    CinderLimits,
+    DefaultBinder,
+    DefaultPreemption,
+    DynamicResources,
+    EBSLimits,
+    GCEPDLimits,
+    ImageLocality,
+    InterPodAffinity,
+    NodeAffinity,
+    NodeDeclaredFeatures,
+    NodeName,
+    NodePorts,
+    NodeResourcesBalancedAllocation,
+    NodeResourcesFit,
+    NodeUnschedulable,
+    NodeVolumeLimits,
+    PodTopologySpread,
+    PrioritySort,
+    SchedulingGates,
+    TaintToleration,
+    VolumeBinding,
+    VolumeRestrictions,
+    VolumeZone,
+    *LEGACY,
+)
+IN_TREE: Mapping[str, type[Plugin[Any, Any]]] = {plugin.name: plugin for plugin in _PLUGINS}
 """Name -> class."""

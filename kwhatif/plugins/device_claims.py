@@ -6,7 +6,7 @@ dynamic-resource-allocation/resourceclaim/resourceclaim.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from uuid import NAMESPACE_OID, uuid5
@@ -28,11 +28,14 @@ from kwhatif.cluster.devices import Devices, claim_name, consumer_of
 from kwhatif.cluster.requests import is_extended
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
+from kwhatif.cluster.view import NodeView
 from kwhatif.devices.allocation import allocations
 from kwhatif.devices.answers import Answers, plan_of
 from kwhatif.devices.extended import requests_of
 from kwhatif.devices.inventory import Inventory
+from kwhatif.devices.ledger import Ledger
 from kwhatif.devices.pools import nodes_of
+from kwhatif.devices.speech import shortcomings
 from kwhatif.framework.events import Happening
 from kwhatif.framework.status import Status
 
@@ -335,6 +338,25 @@ class ClaimsOfPod:
         self.pod.pod = replace(self.pod.pod, status=status_of_pod)
         return ""
 
+    # --- in words
+
+    def shortcomings(self, nodes: NodeView, group: Group) -> Callable[[int], str]:
+        """Place -> why the claims cannot be had there."""
+
+        def detail(place: int) -> str:
+            return shortcomings(group.answers.plan, Ledger.of(self.cluster), nodes.row(place), group.claims)
+
+        return detail
+
+    def whereabouts(self, nodes: NodeView) -> Callable[[int], str]:
+        """Place -> where the claims are that cannot be used there."""
+
+        def detail(place: int) -> str:
+            row = nodes.row(place)
+            return "; ".join(_whereabouts(claim) for claim, away in self.held if away[row])
+
+        return detail
+
     # --- which alternatives
 
     def alternatives(self) -> Int64Array:
@@ -353,6 +375,14 @@ class ClaimsOfPod:
                     known[id(outcome)] = value
                 scores[row] = base + value
         return scores
+
+
+def _whereabouts(claim: ResourceClaim) -> str:
+    allocation = claim.status.allocation
+    results = (allocation.devices.results if allocation else None) or ()
+    users = [user.name for user in claim.status.reserved_for or ()]
+    used = f", used by {', '.join(users)}" if users else ", used by nobody"
+    return f"claim {claim.name} has {', '.join('/'.join(result.id) for result in results) or 'no device'}{used}"
 
 
 def _chosen(claim: ResourceClaim) -> set[str]:

@@ -110,11 +110,13 @@ class DynamicResources(Plugin[ClaimsOfPod, None]):
                 yield from self._problems(nodes, failed, group, state)
             unsolved = here & ~answers.fails & ~answers.fits
             if unsolved.any():
-                yield Rejection(nodes.of(unsolved), NO_SOLUTION, unresolvable=True)
+                yield Rejection(
+                    nodes.of(unsolved), NO_SOLUTION, unresolvable=True, detail=state.shortcomings(nodes, group)
+                )
             left = left & ~(group.where & ~answers.fits)
         away = left & state.away
         if away.any():
-            yield Rejection(nodes.of(away), NOT_AVAILABLE, unresolvable=True)
+            yield Rejection(nodes.of(away), NOT_AVAILABLE, unresolvable=True, detail=state.whereabouts(nodes))
 
     def _problems(self, nodes: NodeView, failed: BoolArray, group: Group, state: ClaimsOfPod) -> Iterator[Rejection]:
         texts: dict[tuple[str, bool], list[int]] = {}

@@ -31,8 +31,12 @@ class ImageLocality(Plugin[None, None]):
         for image in (*(c.image or "" for c in containers), *volumes):
             state_of = columns.images.get(normalized(image))
             if state_of is not None:
-                spread = len(state_of.rows) / len(columns)
-                total[state_of.rows] += int(float(state_of.size) * spread)
+                nodes_with_it = len(state_of.rows)
+                if features.images_count_nodes_so_far:
+                    spreads = np.arange(1, nodes_with_it + 1) / len(columns)
+                    total[state_of.rows] += (float(state_of.size) * spreads).astype(np.int64)
+                    continue
+                total[state_of.rows] += int(float(state_of.size) * (nodes_with_it / len(columns)))
         most = MOST_PER_CONTAINER * len(containers)
         scores: Int64Array = MAX_SCORE * (np.clip(total, LEAST, max(most, LEAST)) - LEAST) // max(most - LEAST, 1)
         return nodes.of(scores)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kwhatif.cluster.requests import scored_requests
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Float64Array, Int64Array
 from kwhatif.cluster.view import NodeView
@@ -29,7 +30,8 @@ class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
         return 0, len(self._resources)
 
     def pre_score(self, pod: PodInfo, nodes: NodeView) -> ScoredResources | Skip:
-        asked = pod.shape.score_requests
+        features = self.handle.features
+        asked = scored_requests(pod.shape.spec) if features.overhead_counts_in_units else pod.shape.score_requests
         if pod.shape.drift:
             # Upstream adds the requests up once for every resource, after DynamicResources' PreFilter did so.
             before = 1 + int(self.handle.features.dra_extended_resource)

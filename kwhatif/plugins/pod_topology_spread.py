@@ -95,9 +95,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
             )
         )
 
-    def _hard_count(
-        self, constraint: Constraint, pod: PodInfo, cluster: Cluster, keys_present: BoolArray
-    ) -> TallySpec:
+    def _hard_count(self, constraint: Constraint, pod: PodInfo, cluster: Cluster, keys_present: BoolArray) -> TallySpec:
         spec = constraint.tally(pod.shape, cluster, keys_present, self.handle.features)
         return in_whole_domains(spec) if self.handle.features.spread_counts_whole_domains else spec
 
@@ -117,7 +115,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
     def pre_score(self, pod: PodInfo, nodes: NodeView) -> Scores | Skip:
         cluster = nodes.cluster
         soft = cluster.remember((self, "score", pod.shape.index), lambda: self._soft(pod, cluster))
-        if not soft.constraints:
+        if not soft.constraints and self.handle.features.spread_skips_score:
             return SKIP
         require_all = self._require_all(pod)
         ignored = np.zeros(nodes.size, np.bool_)

@@ -17,7 +17,7 @@ from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.events import Event, Happening, Hint, always
-from kwhatif.framework.interface import Plugin
+from kwhatif.framework.interface import Handle, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
 
 DISK_CONFLICT = "node(s) had no available disk"
@@ -67,7 +67,6 @@ class ClaimsInUse:
 
 class VolumeRestrictions(Plugin[Restrictions, None]):
     name = "VolumeRestrictions"
-    needs_pre_filter = True
     reads = ("PersistentVolumeClaim",)
 
     @property
@@ -78,10 +77,16 @@ class VolumeRestrictions(Plugin[Restrictions, None]):
             **(claims if self.handle.features.volume_restrictions_hears_of_claims else {}),
         }
 
+    def __init__(self, handle: Handle) -> None:
+        super().__init__(handle)
+        self.needs_pre_filter = handle.features.claims_for_one_pod
+
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Restrictions | Skip | Status:
         volumes = pod.shape.spec.volumes
         if not volumes:
             return SKIP
+        if not self.handle.features.claims_for_one_pod:
+            return _disks_alone(pod, cluster)
         exclusive = set()
         for volume in volumes:
             source = volume.persistent_volume_claim
@@ -92,18 +97,23 @@ class VolumeRestrictions(Plugin[Restrictions, None]):
                 return Status.unresolvable(f'persistentvolumeclaim "{source.claim_name}" not found')
             if "ReadWriteOncePod" in (claim.spec.access_modes or ()):
                 exclusive.add(claim.name)
-        disks = [volume for volume in volumes if _is_exclusive_disk(volume)]
+        disks = _disks_alone(pod, cluster)
         held: list[str] = []
         if exclusive:
             in_use = cluster.remember((self, "claims in use"), lambda: ClaimsInUse(cluster))
             in_use.follow(cluster)
             held = sorted(name for name in exclusive if in_use.uses[pod.shape.namespace, name] > 0)
-        if not disks and not held:
+        if isinstance(disks, Skip) and not held:
             return SKIP
-        clashing = cluster.tally(_clashing(pod.shape, disks)) if disks else None
+        clashing = None if isinstance(disks, Skip) else disks.disks
         return Restrictions(clashing, frozenset(exclusive), tuple(held))
 
-    def filter(self, pod: PodInfo, nodes: NodeView, state: Restrictions) -> Iterator[Rejection]:
+    def filter(self, pod: PodInfo, nodes: NodeView, state: Restrictions | None) -> Iterator[Rejection]:
+        if state is None:  # older minors can do without PreFilter
+            alone = _disks_alone(pod, nodes.cluster)
+            if isinstance(alone, Skip):
+                return
+            state = alone
         alive = np.ones(nodes.size, np.bool_)
         if state.disks is not None:
             clash = nodes.counts(state.disks) > 0
@@ -118,6 +128,12 @@ class VolumeRestrictions(Plugin[Restrictions, None]):
             ONE_POD_ONLY if self.handle.features.single_pod_claim_conflict_is_plural else ONE_POD_ONLY_BEFORE,
             detail=lambda place: f"claim {', '.join(state.held)} is ReadWriteOncePod and in use by another pod",
         )
+
+
+def _disks_alone(pod: PodInfo, cluster: Cluster) -> Restrictions | Skip:
+    """What the pod's own disks restrict, whatever its claims say."""
+    disks = [volume for volume in pod.shape.spec.volumes or () if _is_exclusive_disk(volume)]
+    return Restrictions(cluster.tally(_clashing(pod.shape, disks)), frozenset(), ()) if disks else SKIP
 
 
 def _clashing(shape: PodShape, disks: Sequence[Volume]) -> TallySpec:

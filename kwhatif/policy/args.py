@@ -17,6 +17,7 @@ from kwhatif.policy.structs import Bool, ConfigStruct, Int32, Int64, Text
 __all__ = [
     "ARGS",
     "LEAST_ALLOCATED",
+    "LEGACY_ARGS",
     "LIST_DEFAULTING",
     "MOST_ALLOCATED",
     "REQUESTED_TO_CAPACITY_RATIO",
@@ -26,12 +27,17 @@ __all__ = [
     "DynamicResourcesArgs",
     "InterPodAffinityArgs",
     "NodeAffinityArgs",
+    "NodeLabelArgs",
     "NodeResourcesBalancedAllocationArgs",
     "NodeResourcesFitArgs",
+    "NodeResourcesLeastAllocatedArgs",
+    "NodeResourcesMostAllocatedArgs",
     "PodTopologySpreadArgs",
+    "RequestedToCapacityRatioArgs",
     "RequestedToCapacityRatioParam",
     "ResourceSpec",
     "ScoringStrategy",
+    "ServiceAffinityArgs",
     "UtilizationShapePoint",
     "VolumeBindingArgs",
 ]
@@ -124,6 +130,35 @@ class DynamicResourcesArgs(Args):
     binding_timeout: Duration | None = None
 
 
+class NodeLabelArgs(Args):
+    """Labels that nodes must have and must not have, and those they had better have or not have."""
+
+    present_labels: tuple[str, ...] = ()
+    absent_labels: tuple[str, ...] = ()
+    present_labels_preference: tuple[str, ...] = ()
+    absent_labels_preference: tuple[str, ...] = ()
+
+
+class ServiceAffinityArgs(Args):
+    """Labels whose values the nodes of a service's pods share, and those whose values they are spread over."""
+
+    affinity_labels: tuple[str, ...] = ()
+    anti_affinity_labels_preference: tuple[str, ...] = ()
+
+
+class NodeResourcesLeastAllocatedArgs(Args):
+    resources: tuple[ResourceSpec, ...] = ()
+
+
+class NodeResourcesMostAllocatedArgs(Args):
+    resources: tuple[ResourceSpec, ...] = ()
+
+
+class RequestedToCapacityRatioArgs(Args):
+    shape: tuple[UtilizationShapePoint, ...] = ()
+    resources: tuple[ResourceSpec, ...] = ()
+
+
 ARGS: dict[str, type[Args]] = {
     struct.__name__.removesuffix("Args"): struct
     for struct in (
@@ -137,3 +172,14 @@ ARGS: dict[str, type[Args]] = {
         VolumeBindingArgs,
     )
 }
+LEGACY_ARGS: dict[str, type[Args]] = {
+    struct.__name__.removesuffix("Args"): struct
+    for struct in (
+        NodeLabelArgs,
+        NodeResourcesLeastAllocatedArgs,
+        NodeResourcesMostAllocatedArgs,
+        RequestedToCapacityRatioArgs,
+        ServiceAffinityArgs,
+    )
+}
+"""Those of plugins that only old minors have."""

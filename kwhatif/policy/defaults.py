@@ -11,17 +11,22 @@ from msgspec.structs import replace
 
 from kwhatif.policy.args import (
     ARGS,
+    LEGACY_ARGS,
     Args,
     DynamicResourcesArgs,
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesFitArgs,
+    NodeResourcesLeastAllocatedArgs,
+    NodeResourcesMostAllocatedArgs,
+    RequestedToCapacityRatioArgs,
     ResourceSpec,
     UtilizationShapePoint,
     VolumeBindingArgs,
 )
 from kwhatif.policy.duration import Duration
 from kwhatif.policy.intree import InTree
-from kwhatif.policy.merge import merge_plugins
+from kwhatif.policy.legacy.default_plugins import default_plugins_of_1_22
+from kwhatif.policy.merge import append_plugins, merge_plugins
 from kwhatif.policy.structs import (
     EXTENSION_POINTS,
     ClientConnectionConfiguration,
@@ -49,34 +54,44 @@ _RISING_SHAPE = (
 
 
 def default_plugins(facts: InTree) -> Plugins:
-    """The plugins of a profile that says nothing: all of them through multiPoint."""
+    """The plugins of a profile that says nothing: all of them through multiPoint, once there was that."""
+    if not facts.features.multi_point:
+        return default_plugins_of_1_22(beta2=True, volume_capacity=facts.features.volume_capacity_priority)
     enabled = tuple(Plugin(name=name, weight=weight or None) for name, weight in facts.default_plugins)
     return Plugins(multi_point=PluginSet(enabled=enabled))
 
 
-def with_defaults(config: KubeSchedulerConfiguration, facts: InTree) -> KubeSchedulerConfiguration:
-    """``config`` as kube-scheduler completes it; ``args`` must be decoded already."""
+def with_defaults(
+    config: KubeSchedulerConfiguration, facts: InTree, older: Plugins | None = None
+) -> KubeSchedulerConfiguration:
+    """``config`` as kube-scheduler completes it; ``args`` must be decoded already.
+
+    ``older`` are the default plugins of a format before v1beta2, to which profiles add theirs.
+    """
     profiles = config.profiles or (KubeSchedulerProfile(),)
     if len(profiles) == 1 and profiles[0].scheduler_name is None:
         profiles = (replace(profiles[0], scheduler_name=DEFAULT_SCHEDULER_NAME),)
     contention = config.enable_contention_profiling
     return replace(
         config,
-        profiles=tuple(_profile(profile, facts) for profile in profiles),
+        profiles=tuple(_profile(profile, facts, older) for profile in profiles),
         leader_election=_leader_election(config.leader_election),
         client_connection=_client_connection(config.client_connection),
         enable_contention_profiling=config.enable_profiling if contention is None else contention,
     )
 
 
-def _profile(profile: KubeSchedulerProfile, facts: InTree) -> KubeSchedulerProfile:
-    plugins = merge_plugins(default_plugins(facts), profile.plugins)
+def _profile(profile: KubeSchedulerProfile, facts: InTree, older: Plugins | None) -> KubeSchedulerProfile:
+    if older is None:
+        plugins = merge_plugins(default_plugins(facts), profile.plugins)
+    else:
+        plugins = append_plugins(older, profile.plugins)
     given = [replace(config, args=_complete(config.args, facts)) for config in profile.plugin_config]
     named = {config.name for config in given}
     added = [
         PluginConfig(name=name, args=default_args(name, facts))
         for name in enabled_names(plugins)
-        if name in ARGS and name not in facts.without_arguments and name not in named
+        if name in facts.arguments and name not in named
     ]
     return replace(profile, plugins=plugins, plugin_config=(*given, *added))
 
@@ -88,7 +103,7 @@ def enabled_names(plugins: Plugins) -> list[str]:
 
 def default_args(plugin: str, facts: InTree) -> Args:
     """The arguments of an in-tree plugin that nobody configured."""
-    completed = _complete(ARGS[plugin](), facts)
+    completed = _complete({**ARGS, **LEGACY_ARGS}[plugin](), facts)
     assert isinstance(completed, Args)
     return completed
 
@@ -98,7 +113,12 @@ def _complete(args: Any, facts: InTree) -> Any:
         case NodeResourcesFitArgs():
             strategy = args.scoring_strategy
             return replace(args, scoring_strategy=replace(strategy, resources=_weighted(strategy.resources)))
-        case NodeResourcesBalancedAllocationArgs():
+        case (
+            NodeResourcesBalancedAllocationArgs()
+            | NodeResourcesLeastAllocatedArgs()
+            | NodeResourcesMostAllocatedArgs()
+            | RequestedToCapacityRatioArgs()
+        ):
             return replace(args, resources=_weighted(args.resources))
         case VolumeBindingArgs() if facts.shape_allowed and not args.shape:
             return replace(args, shape=_RISING_SHAPE if facts.features.capacity_shape_rises else _FALLING_SHAPE)

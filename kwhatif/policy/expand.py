@@ -122,6 +122,12 @@ def _registered(profile: Profile, point: str, known: _Known) -> list[str]:
     return names
 
 
+def _multi_point(profile: Profile) -> tuple[PluginRef, ...]:
+    """What is enabled for all points at once; older minors do not have that."""
+    found = profile.plugins.get(MULTI_POINT)
+    return found.enabled if found is not None else ()
+
+
 def _twice(name: str, point: str) -> _RefusedError:
     return _RefusedError(f'plugin {go_quote(name)} already registered as "{_INTERFACES[point]}"')
 
@@ -129,7 +135,7 @@ def _twice(name: str, point: str) -> _RefusedError:
 def _merged(profile: Profile, point: str, own: list[str], known: _Known) -> list[str]:
     """A point's own plugins with multiPoint's: those in both, then multiPoint's, then the other own ones."""
     disabled = profile.plugins[point].disabled
-    multi_point = profile.plugins[MULTI_POINT].enabled
+    multi_point = _multi_point(profile)
     if "*" in disabled or not multi_point:
         return own
     both, added = set(), []
@@ -158,7 +164,7 @@ def _check_counts(scheduler_name: str, names: dict[str, list[str]]) -> None:
 
 def _weights(profile: Profile, point: str, known: _Known) -> dict[str, int]:
     """The weight of each plugin that scores: the point's own, else multiPoint's; zero becomes one."""
-    refs: Iterable[PluginRef] = (*profile.plugins[point].enabled, *profile.plugins[MULTI_POINT].enabled)
+    refs: Iterable[PluginRef] = (*profile.plugins[point].enabled, *_multi_point(profile))
     weights: dict[str, int] = {}
     total = 0
     for ref in refs:

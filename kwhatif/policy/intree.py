@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from kwhatif.policy.args import ARGS, LEGACY_ARGS, Args
 from kwhatif.versions import Features
 
 __all__ = ["InTree", "in_tree"]
@@ -30,6 +31,12 @@ class InTree:
     binding_timeout: int | None
 
     @property
+    def arguments(self) -> Mapping[str, type[Args]]:
+        """The plugins that take arguments."""
+        known = {**ARGS, **LEGACY_ARGS}
+        return {name: known[name] for name in known if name in self.points and name not in self.without_arguments}
+
+    @property
     def without_arguments(self) -> frozenset[str]:
         """Plugins that take arguments only in later minors: theirs are left as they are."""
         return frozenset() if self.features.dynamic_resources_has_arguments else frozenset({"DynamicResources"})
@@ -42,6 +49,10 @@ class InTree:
             unknown |= {("Plugins", "placementGenerate"), ("Plugins", "placementScore")}
         if not self.features.dynamic_resources_has_binding_timeout:
             unknown.add(("DynamicResourcesArgs", "bindingTimeout"))
+        if not self.features.multi_point:
+            unknown |= {("Plugins", "multiPoint"), ("Plugins", "preEnqueue")}
+        if not self.features.profiles_have_percentages:
+            unknown.add(("KubeSchedulerProfile", "percentageOfNodesToScore"))
         return frozenset(unknown)
 
     @property
@@ -57,7 +68,7 @@ def in_tree(features: Features) -> InTree:
     return InTree(
         features=features,
         default_plugins=tuple(_defaults(features)),
-        points=dict(sorted(_points(features))),
+        points=dict(sorted(dict(_points(features)).items())),
         filter_timeout=10 if features.dra_scheduler_filter_timeout else None,
         binding_timeout=600 if binding else None,
     )
@@ -102,7 +113,7 @@ def _defaults(features: Features) -> Iterator[tuple[str, int]]:
         yield "PodGroupPodsCount", 1
 
 
-_ALWAYS = {
+_ALWAYS: Mapping[str, tuple[str, ...]] = {
     "DefaultBinder": ("bind",),
     "ImageLocality": ("score",),
     "InterPodAffinity": ("preFilter", "filter", "preScore", "score"),
@@ -114,7 +125,6 @@ _ALWAYS = {
     "NodeVolumeLimits": ("preFilter", "filter"),
     "PodTopologySpread": ("preFilter", "filter", "preScore", "score"),
     "PrioritySort": ("queueSort",),
-    "SchedulingGates": ("preEnqueue",),
     "TaintToleration": ("filter", "preScore", "score"),
     "VolumeRestrictions": ("preFilter", "filter"),
     "VolumeZone": ("preFilter", "filter"),
@@ -122,8 +132,25 @@ _ALWAYS = {
 """What did not change."""
 
 
+_OF_1_22: Mapping[str, tuple[str, ...]] = {
+    "NodeResourcesBalancedAllocation": ("score",),
+    "NodeVolumeLimits": ("filter",),
+    "VolumeZone": ("filter",),
+}
+"""What those had in the last minor before multiPoint."""
+
+
 def _points(features: Features) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from _ALWAYS.items()
+    yield from _legacy_points(features)
+    if not features.multi_point:
+        yield from _OF_1_22.items()
+        yield "DefaultPreemption", ("postFilter",)
+        yield "NodeResourcesFit", ("preFilter", "filter", "score")
+        yield "VolumeBinding", ("preFilter", "filter", "score", "reserve", "preBind")
+        yield from ((name, ("filter",)) for name in _IN_TREE_DISKS)
+        return
+    yield "SchedulingGates", ("preEnqueue",)
     early = ("preEnqueue",) if features.preemption_holds_preemptors_back else ()
     yield "DefaultPreemption", (*early, "postFilter")
     yield "DynamicResources", _dynamic_resources(features)
@@ -132,7 +159,7 @@ def _points(features: Features) -> Iterator[tuple[str, tuple[str, ...]]]:
     pre_score = ("preScore",) if features.volume_binding_skips_score else ()
     yield "VolumeBinding", ("preFilter", "filter", *pre_score, "score", "reserve", "preBind")
     if features.in_tree_volume_limits:
-        for name in ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"):
+        for name in _IN_TREE_DISKS:
             yield name, ("preFilter", "filter")
     if features.gang_scheduling_plugin:
         reserve = () if features.pod_group_placement else ("reserve",)
@@ -141,6 +168,25 @@ def _points(features: Features) -> Iterator[tuple[str, tuple[str, ...]]]:
     if features.pod_group_placement:
         yield "PodGroupPodsCount", ("placementScore",)
         yield "TopologyPlacementGenerator", ("placementGenerate",)
+
+
+_IN_TREE_DISKS = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
+
+
+def _legacy_points(features: Features) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if features.node_label_plugin:
+        yield "NodeLabel", ("filter", "score")
+    if features.node_prefer_avoid_pods:
+        yield "NodePreferAvoidPods", ("score",)
+    if features.resource_plugins_by_strategy:
+        yield "NodeResourceLimits", ("preScore", "score")
+        yield "NodeResourcesLeastAllocated", ("score",)
+        yield "NodeResourcesMostAllocated", ("score",)
+        yield "RequestedToCapacityRatio", ("score",)
+    if features.selector_spread_plugin:
+        yield "SelectorSpread", ("preScore", "score")
+    if features.service_affinity_plugin:
+        yield "ServiceAffinity", ("preFilter", "filter", "score")
 
 
 def _dynamic_resources(features: Features) -> tuple[str, ...]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from kwhatif.errors import PolicyError
-from kwhatif.policy.args import ARGS
 from kwhatif.policy.defaults import enabled_names, with_defaults
 from kwhatif.policy.fields import aggregate
 from kwhatif.policy.golang import one_line
 from kwhatif.policy.intree import InTree, in_tree
+from kwhatif.policy.legacy.convert import modernized
+from kwhatif.policy.legacy.formats import REMOVED_IN as REMOVED_LEGACY
+from kwhatif.policy.legacy.formats import legacy_format
+from kwhatif.policy.legacy.reading import read_legacy
 from kwhatif.policy.profile import (
     EXTENSION_POINTS,
     FrozenMap,
@@ -19,11 +22,11 @@ from kwhatif.policy.profile import (
     Profile,
     SchedulerConfiguration,
 )
-from kwhatif.policy.reading import GROUP, REMOVED_IN, RefusedError, read
+from kwhatif.policy.reading import GROUP, REMOVED_IN, RefusedError, not_registered, read
 from kwhatif.policy.startup import apply_extenders, start_problems
 from kwhatif.policy.structs import KubeSchedulerConfiguration, KubeSchedulerProfile, Plugins
 from kwhatif.policy.validation import validate
-from kwhatif.versions import Features, features_of
+from kwhatif.versions import LEGACY_MINOR, Features, features_of
 
 __all__ = ["Examination", "default_configuration", "examine", "load_configuration"]
 
@@ -66,15 +69,28 @@ def examine(
     features = features or features_of()
     facts = in_tree(features)
     warnings: list[str] = []
+    older, all_filters = None, False
+    version = legacy_format(document)
+    if version and features.multi_point:
+        return _translated(document, version, source, features, accept_removed=accept_removed)
     if document is None:
         config = KubeSchedulerConfiguration()
+    elif isinstance(document, Mapping) and version:
+        if version in ("v1alpha1", "v1alpha2") and not accept_removed:
+            return _no_longer_read(document, version)
+        try:
+            legacy = read_legacy(document, version, facts, tolerant=accept_removed)
+        except RefusedError as refused:
+            return _refusal(refused.problems, str(refused))
+        config, older, all_filters = legacy.configuration, legacy.defaults, legacy.all_filters
+        warnings += legacy.notes
     else:
         try:
             config, version, ignored = read(document, facts, accept_removed=accept_removed)
         except RefusedError as refused:
             return _refusal(refused.problems, str(refused))
         warnings += _format_warnings(version, ignored, features.minor)
-    config = with_defaults(config, facts)
+    config = with_defaults(config, facts, older)
     problems = validate(config, facts)
     if not problems:
         warnings += _idle_warnings(config, facts)
@@ -84,7 +100,36 @@ def examine(
     if problems:
         return _refusal(dict.fromkeys(problems), aggregate(problems))
     prefix = f"{source}: " if source else ""
-    return Examination(_as_value(config, tuple(one_line(prefix + warning) for warning in warnings), facts))
+    value = _as_value(config, tuple(one_line(prefix + warning) for warning in warnings), facts)
+    if not features.multi_point:
+        value = replace(value, all_filters=all_filters, api_version="v1beta2" if older is None else "v1beta1")
+    return Examination(value)
+
+
+def _translated(
+    document: object, version: str, source: str, features: Features, *, accept_removed: bool
+) -> Examination:
+    """A document in an old format, made into a configuration of a minor that no longer reads it."""
+    if not accept_removed:
+        return _no_longer_read(document, version)
+    before = examine(document, source=source, features=features_of(LEGACY_MINOR))
+    if before.configuration is None:
+        return before
+    conversion = modernized(before.configuration, features)
+    outcome = examine(conversion.document, source=source, features=features)
+    if outcome.configuration is None:
+        return outcome
+    prefix = f"{source}: " if source else ""
+    said = tuple(one_line(prefix + change) for change in conversion.changes)
+    said = (*before.configuration.warnings, *said, *outcome.configuration.warnings)
+    return replace(outcome, configuration=replace(outcome.configuration, warnings=said, lost=conversion.lost))
+
+
+def _no_longer_read(document: object, version: str) -> Examination:
+    assert isinstance(document, Mapping)
+    hint = f" (removed in Kubernetes {REMOVED_LEGACY[version]}; kwhatif policy convert makes a v1 configuration of it)"
+    problem = not_registered(str(document["kind"]), str(document["apiVersion"]), hint)
+    return _refusal([problem], problem)
 
 
 def _refusal(problems: Iterable[str], error: str) -> Examination:
@@ -114,7 +159,7 @@ def _idle_warnings(config: KubeSchedulerConfiguration, facts: InTree) -> Iterato
             idle = f"profiles[{index}].pluginConfig[{position}] has no effect: plugin {plugin.name}"
             if plugin.name not in enabled:
                 yield f"{idle} is not enabled in profile {profile.scheduler_name}"
-            elif plugin.name in facts.points and plugin.name not in ARGS:
+            elif plugin.name in facts.points and plugin.name not in facts.arguments:
                 yield f"{idle} takes no arguments"
 
 

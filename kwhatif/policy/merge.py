@@ -6,7 +6,7 @@ import msgspec
 
 from kwhatif.policy.structs import Plugin, Plugins, PluginSet
 
-__all__ = ["merge_plugin_set", "merge_plugins"]
+__all__ = ["append_plugins", "merge_plugin_set", "merge_plugins"]
 
 
 def merge_plugins(default: Plugins, custom: Plugins | None) -> Plugins:
@@ -19,6 +19,23 @@ def merge_plugins(default: Plugins, custom: Plugins | None) -> Plugins:
             for field in Plugins.__struct_fields__
         }
     )
+
+
+def append_plugins(default: Plugins, custom: Plugins | None) -> Plugins:
+    """Merge as v1beta1 and earlier formats did: what is left of the default plugins, then the custom ones.
+
+    A default plugin that is enabled once more is there twice, which is refused later on. The result is complete: it
+    switches all defaults off, so that it stays as it is when it is read again.
+    """
+    custom = Plugins() if custom is None else custom
+    merged = {}
+    for field in Plugins.__struct_fields__:
+        own, others = getattr(custom, field), getattr(default, field)
+        gone = {plugin.name for plugin in own.disabled}
+        left = () if "*" in gone else tuple(plugin for plugin in others.enabled if plugin.name not in gone)
+        if left or own.enabled or others.enabled:
+            merged[field] = PluginSet(enabled=(*left, *own.enabled), disabled=(Plugin(name="*"),))
+    return Plugins(**merged)
 
 
 def merge_plugin_set(default: PluginSet, custom: PluginSet) -> PluginSet:

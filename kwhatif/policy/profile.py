@@ -109,8 +109,9 @@ class SchedulerConfiguration:
     """A whole KubeSchedulerConfiguration, completed and accepted.
 
     Only ``profiles``, ``percentage_of_nodes_to_score`` (0: by cluster size) and the backoffs matter to
-    decisions; the rest is kept to be printed. ``warnings`` are sentences for a reader and take no part in
-    comparisons.
+    decisions; the rest is kept to be printed. ``all_filters`` is a Policy's ``alwaysCheckAllPredicates``, which no
+    configuration can say. It is printed in the format ``api_version``. ``warnings`` are sentences for a reader
+    and take no part in comparisons, as do the parts of an old format that got ``lost`` on the way here.
     """
 
     profiles: tuple[Profile, ...]
@@ -124,6 +125,9 @@ class SchedulerConfiguration:
     enable_profiling: bool = True
     enable_contention_profiling: bool = True
     delay_cache_until_active: bool = False
+    all_filters: bool = False
+    api_version: str = field(default="v1", compare=False)
+    lost: tuple[str, ...] = field(default=(), compare=False)
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
     def profile_for(self, scheduler_name: str | None) -> Profile | None:

@@ -6,19 +6,19 @@ kube-scheduler/config/v1/types.go and apimachinery/pkg/runtime/serializer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from kwhatif.policy.args import ARGS
+from kwhatif.policy.args import ARGS, Args
 from kwhatif.policy.decode import MismatchError, decode, object_key, plain, word_for
 from kwhatif.policy.golang import go_json, go_quote
 from kwhatif.policy.intree import InTree
 from kwhatif.policy.structs import KubeSchedulerConfiguration, KubeSchedulerProfile, PluginConfig
 
-__all__ = ["GROUP", "REMOVED_IN", "RefusedError", "read"]
+__all__ = ["GROUP", "REMOVED_IN", "RefusedError", "not_registered", "read", "read_body", "refuse_unknown"]
 
 GROUP = "kubescheduler.config.k8s.io"
 # Versions of the format that still say the same things, and the minor that stopped reading them.
@@ -49,20 +49,33 @@ def read(document: object, facts: InTree, *, accept_removed: bool) -> tuple[Kube
     try:
         versions = ("v1", *REMOVED_IN) if accept_removed else ("v1",)
         kind = _kind_of(document)
-        body = _body_of(document, kind, versions)
+        body = _body_of(document, kind, versions, _STRUCTS)
         if kind.kind != _KIND:
             raise RefusedError(f"couldn't decode as {_KIND}, got {kind.group}/{kind.version}, Kind={kind.kind}: ")
         ignored = [key for key in _BETA2_ONLY if kind.version == "v1beta2" and body.pop(key, None) is not None]
+        return read_body(body, kind.version, facts), kind.version, ignored
+    except MismatchError as error:
+        raise RefusedError(str(error)) from None
+
+
+def read_body(body: Mapping[Any, Any], version: str, facts: InTree) -> KubeSchedulerConfiguration:
+    """The configuration in the fields of a document. Raises RefusedError."""
+    try:
         config, unknown = decode(KubeSchedulerConfiguration, body, facts.unknown_fields)
-        nested = [_read_profile(index, profile, kind.version, facts) for index, profile in enumerate(config.profiles)]
+        nested = [_read_profile(index, profile, version, facts) for index, profile in enumerate(config.profiles)]
     except MismatchError as error:
         raise RefusedError(str(error)) from None
     unknown += [problem for _, problems in nested for problem in problems]
-    if unknown:
-        lines = dict.fromkeys(unknown)
+    refuse_unknown(unknown)
+    return msgspec.structs.replace(config, profiles=tuple(p for p, _ in nested))
+
+
+def refuse_unknown(unknown: Iterable[str]) -> None:
+    """Raises RefusedError if there is anything that nobody knows."""
+    lines = dict.fromkeys(unknown)
+    if lines:
         strict = "strict decoding error: "
         raise RefusedError(strict + ", ".join(lines), (strict + line for line in lines))
-    return msgspec.structs.replace(config, profiles=tuple(p for p, _ in nested)), kind.version, ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +115,30 @@ def _kind_of(document: object) -> _GroupVersionKind:
     return _GroupVersionKind(group, version, kind)
 
 
-def _body_of(document: object, kind: _GroupVersionKind, versions: Iterable[str]) -> dict[str, Any]:
+def _with_kind(arguments: Mapping[str, type[Args]]) -> dict[str, type[msgspec.Struct]]:
+    """Plugins' arguments by the kind that documents give them."""
+    return {f"{plugin}Args": struct for plugin, struct in arguments.items()}
+
+
+def _body_of(
+    document: object, kind: _GroupVersionKind, versions: Iterable[str], kinds: Collection[str]
+) -> dict[str, Any]:
     """The document without what ``kind`` says already. Raises MismatchError for a kind nobody knows."""
     for name, value in (("Kind", kind.kind), ("apiVersion", kind.version)):
         if not value:
             raise MismatchError("", f"Object '{name}' is missing in '{_excerpt(document)}'")
-    if kind.group != GROUP or kind.version not in versions or kind.kind not in _STRUCTS:
-        what = f"no kind {go_quote(kind.kind)} is registered for version {go_quote(kind.api_version)}"
-        removed = REMOVED_IN.get(kind.version) if kind.group == GROUP and kind.kind in _STRUCTS else None
+    if kind.group != GROUP or kind.version not in versions or kind.kind not in kinds:
+        removed = REMOVED_IN.get(kind.version) if kind.group == GROUP and kind.kind in kinds else None
         hint = f" (removed in Kubernetes {removed}; {GROUP}/v1 has the same fields)" if removed else ""
-        raise MismatchError("", f'{what} in scheme "{_SCHEME}"{hint}')
+        raise MismatchError("", not_registered(kind.kind, kind.api_version, hint))
     body = document if isinstance(document, Mapping) else {}
     return {key: value for raw, value in body.items() if (key := object_key(raw, "")) not in ("apiVersion", "kind")}
+
+
+def not_registered(kind: str, api_version: str, hint: str = "") -> str:
+    """What kube-scheduler says of a format that it does not know."""
+    what = f"no kind {go_quote(kind)} is registered for version {go_quote(api_version)}"
+    return f'{what} in scheme "{_SCHEME}"{hint}'
 
 
 def _excerpt(document: object) -> str:
@@ -142,13 +167,13 @@ def _read_profile(
 
 
 def _read_args(config: PluginConfig, version: str, facts: InTree) -> tuple[Any, list[str]]:
-    if config.name not in ARGS or config.name in facts.without_arguments:
+    if config.name not in facts.arguments:
         return config.args, []
     wanted = _GroupVersionKind(GROUP, version, f"{config.name}Args")
     try:
         kind = _kind_of(config.args).or_else(wanted)
-        body = _body_of(config.args, kind, ("v1", version))
-        args, complaints = decode(_STRUCTS[kind.kind], body, facts.unknown_fields)
+        body = _body_of(config.args, kind, ("v1", version), {**_STRUCTS, **_with_kind(facts.arguments)})
+        args, complaints = decode({**_STRUCTS, **_with_kind(facts.arguments)}[kind.kind], body, facts.unknown_fields)
     except MismatchError as error:
         problem = f"decoding args for plugin {config.name}: {error.problem}"
         raise MismatchError(error.place, problem) from None

@@ -20,39 +20,38 @@ from kwhatif.policy.profile import Profile, SchedulerConfiguration
 from kwhatif.policy.reading import GROUP
 from kwhatif.policy.schema import Kind, slots
 
-__all__ = ["as_document", "as_json", "as_yaml"]
-
-_API_VERSION = f"{GROUP}/v1"
+__all__ = ["args_document", "as_document", "as_json", "as_yaml", "plain_struct", "yaml_text"]
 
 
 def as_document(configuration: SchedulerConfiguration) -> dict[str, Any]:
     """Plain data, every default spelled out, keys sorted; loading it again gives an equal configuration."""
     document = {
-        "apiVersion": _API_VERSION,
-        "clientConnection": _struct(configuration.client_connection),
+        "apiVersion": f"{GROUP}/{configuration.api_version}",
+        "clientConnection": plain_struct(configuration.client_connection),
         "enableContentionProfiling": configuration.enable_contention_profiling,
         "enableProfiling": configuration.enable_profiling,
         "kind": "KubeSchedulerConfiguration",
-        "leaderElection": _struct(configuration.leader_election),
+        "leaderElection": plain_struct(configuration.leader_election),
         "parallelism": configuration.parallelism,
         "percentageOfNodesToScore": configuration.percentage_of_nodes_to_score,
         "podInitialBackoffSeconds": configuration.pod_initial_backoff_seconds,
         "podMaxBackoffSeconds": configuration.pod_max_backoff_seconds,
-        "profiles": [_profile(profile) for profile in configuration.profiles],
+        "profiles": [_profile(profile, configuration.api_version) for profile in configuration.profiles],
     }
     if configuration.delay_cache_until_active:
         document["delayCacheUntilActive"] = True
     if configuration.extenders:
-        document["extenders"] = [_struct(extender) for extender in configuration.extenders]
+        document["extenders"] = [plain_struct(extender) for extender in configuration.extenders]
     return dict(sorted(document.items()))
 
 
-def _profile(profile: Profile) -> dict[str, Any]:
+def _profile(profile: Profile, version: str) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     if profile.percentage_of_nodes_to_score is not None:
         shown["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score
     if profile.args:
-        shown["pluginConfig"] = [{"args": _args(args), "name": name} for name, args in sorted(profile.args.items())]
+        args = sorted(profile.args.items())
+        shown["pluginConfig"] = [{"args": args_document(each, version), "name": name} for name, each in args]
     shown["plugins"] = {point: _plugin_set(profile, point) for point in sorted(profile.plugins)}
     shown["schedulerName"] = profile.scheduler_name
     return shown
@@ -69,14 +68,14 @@ def _plugin_set(profile: Profile, point: str) -> dict[str, Any]:
     return shown
 
 
-def _args(args: Any) -> Any:
+def args_document(args: Any, version: str) -> Any:
     if not isinstance(args, Args):
         return args
-    shown = {"apiVersion": _API_VERSION, "kind": type(args).__name__, **_struct(args)}
+    shown = {"apiVersion": f"{GROUP}/{version}", "kind": type(args).__name__, **plain_struct(args)}
     return dict(sorted(shown.items()))
 
 
-def _struct(struct: msgspec.Struct) -> dict[str, Any]:
+def plain_struct(struct: msgspec.Struct) -> dict[str, Any]:
     """A Struct as Go prints it: what is empty only where Go prints it all the same."""
     shown = {}
     for key, slot in slots(type(struct)).items():
@@ -94,7 +93,7 @@ def _value(kind: Kind, value: Any) -> Any:
         return None
     match kind.tag:
         case "struct":
-            return _struct(value)
+            return plain_struct(value)
         case "list" | "tuple" if kind.item:
             return [_value(kind.item, item) for item in value]
         case "duration":
@@ -136,7 +135,12 @@ _Dumper.add_representer(str, _text)
 
 
 def as_yaml(configuration: SchedulerConfiguration) -> str:
-    return yaml.dump(as_document(configuration), Dumper=_Dumper, width=10**9, allow_unicode=True)
+    return yaml_text(as_document(configuration))
+
+
+def yaml_text(document: dict[str, Any]) -> str:
+    """Plain data as upstream spells it, keys sorted."""
+    return yaml.dump(document, Dumper=_Dumper, width=10**9, allow_unicode=True)
 
 
 def as_json(configuration: SchedulerConfiguration) -> str:

@@ -41,7 +41,7 @@ def _problems(config: KubeSchedulerConfiguration, facts: InTree) -> Iterator[str
     burst = config.client_connection.burst
     if burst < 0:
         yield ROOT.child("clientConnection", "burst").invalid(burst, "must be non-negative")
-    yield from _leader_election(config.leader_election)
+    yield from _leader_election(config.leader_election, only_leases=facts.features.locks_are_leases)
     if config.parallelism <= 0:
         problem = "should be an integer value greater than zero"
         yield ROOT.child("parallelism").invalid(config.parallelism, problem)
@@ -56,7 +56,7 @@ def _problems(config: KubeSchedulerConfiguration, facts: InTree) -> Iterator[str
     yield from _extenders(config.extenders)
 
 
-def _leader_election(election: LeaderElectionConfiguration) -> Iterator[str]:
+def _leader_election(election: LeaderElectionConfiguration, *, only_leases: bool) -> Iterator[str]:
     """Empty names cannot occur: defaults fill them (upstream: component-base/config/validation)."""
     if not election.leader_elect:
         return
@@ -71,7 +71,7 @@ def _leader_election(election: LeaderElectionConfiguration) -> Iterator[str]:
     if election.lease_duration <= election.renew_deadline:
         problem = "must be greater than `RenewDeadline`"
         yield path.child("leaseDuration").invalid(str(election.renew_deadline), problem)
-    if election.resource_lock != "leases":
+    if election.resource_lock != "leases" and only_leases:
         yield path.child("resourceLock").invalid(election.resource_lock, 'resourceLock value must be "leases"')
 
 

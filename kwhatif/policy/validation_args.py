@@ -5,7 +5,7 @@ Upstream: scheduler/apis/config/validation/validation_pluginargs.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kwhatif.api.core import TopologySpreadConstraint
@@ -19,9 +19,14 @@ from kwhatif.policy.args import (
     DynamicResourcesArgs,
     InterPodAffinityArgs,
     NodeAffinityArgs,
+    NodeLabelArgs,
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesFitArgs,
+    NodeResourcesLeastAllocatedArgs,
+    NodeResourcesMostAllocatedArgs,
     PodTopologySpreadArgs,
+    RequestedToCapacityRatioArgs,
+    ResourceSpec,
     ScoringStrategy,
     UtilizationShapePoint,
     VolumeBindingArgs,
@@ -54,6 +59,18 @@ def validate_args(path: Path, args: Any, facts: InTree) -> Iterator[str]:
             yield from _balanced_allocation(path.child("resources"), args)
         case NodeResourcesFitArgs():
             yield from _fit(path, args, facts)
+        case NodeLabelArgs():
+            yield from _conflicts(path, "presentLabels", args.present_labels, "absentLabels", args.absent_labels)
+            wishes = args.present_labels_preference, args.absent_labels_preference
+            yield from _conflicts(path, "presentLabelsPreference", wishes[0], "absentLabelsPreference", wishes[1])
+        case NodeResourcesLeastAllocatedArgs() | NodeResourcesMostAllocatedArgs():
+            yield from _resource_weights(path.child("resources"), args.resources)
+        case RequestedToCapacityRatioArgs():
+            yield from _shape(path.child("shape"), args.shape, facts)
+            for index, resource in enumerate(args.resources):
+                if resource.weight < 1:
+                    problem = f"resource weight of {resource.name} not in valid range [1, inf)"
+                    yield path.child("resources").index(index).child("weight").invalid(resource.weight, problem)
         case PodTopologySpreadArgs():
             yield from _topology_spread(path, args)
         case VolumeBindingArgs():
@@ -105,10 +122,7 @@ def _label_name(path: Path, name: str) -> Iterator[str]:
 def _strategy(path: Path, strategy: ScoringStrategy, facts: InTree) -> Iterator[str]:
     if strategy.type not in _STRATEGIES:
         yield path.child("type").unsupported(strategy.type, _STRATEGIES)
-    for index, resource in enumerate(strategy.resources):
-        if not 0 < resource.weight <= 100:
-            problem = f"resource weight of {resource.name} not in valid range (0, 100]"
-            yield path.child("resources").index(index).child("weight").invalid(resource.weight, problem)
+    yield from _resource_weights(path.child("resources"), strategy.resources)
     ratio, at = strategy.requested_to_capacity_ratio, path.child("requestedToCapacityRatio")
     if not facts.features.ratio_shape_must_match_strategy:
         if ratio is not None:
@@ -120,6 +134,21 @@ def _strategy(path: Path, strategy: ScoringStrategy, facts: InTree) -> Iterator[
             yield from _shape(at.child("shape"), ratio.shape, facts)
     elif ratio is not None:
         yield at.forbidden("must be nil when type is not RequestedToCapacityRatio")
+
+
+def _resource_weights(path: Path, resources: tuple[ResourceSpec, ...]) -> Iterator[str]:
+    for index, resource in enumerate(resources):
+        if not 0 < resource.weight <= 100:
+            problem = f"resource weight of {resource.name} not in valid range (0, 100]"
+            yield path.index(index).child("weight").invalid(resource.weight, problem)
+
+
+def _conflicts(path: Path, name: str, present: Sequence[str], other: str, absent: Sequence[str]) -> Iterator[str]:
+    """Labels that nodes are to have and not to have."""
+    for index, label in enumerate(absent):
+        if label in present:
+            where = len(present) - 1 - present[::-1].index(label)
+            yield path.child(name).index(where).invalid(label, f"conflict with {path.child(other).index(index).text}")
 
 
 def _shape(path: Path, shape: tuple[UtilizationShapePoint, ...], facts: InTree) -> Iterator[str]:

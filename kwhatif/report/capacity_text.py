@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, counted
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, counted, some
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.results import CapacityResult, NodeCapacity
@@ -39,6 +39,12 @@ def capacity_blocks(result: CapacityResult, *, everything: bool = False) -> list
 
 def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
     yield "Unit", result.unit
+    if result.first:
+        lost = len(result.first_pending)
+        stay = (
+            f", {counted(lost, 'of them finds', 'of them find')} no node: {some(result.first_pending)}" if lost else ""
+        )
+        yield "Placed first", f"{counted(result.first, 'pod')} that wait because of edits{stay}"
     more = f", {counted(result.fits * result.pods_each, 'pod')}" if result.pods_each > 1 else ""
     yield "Fits", f"{counted(result.fits, 'time')}{more}"
     if result.exit_code:
@@ -56,6 +62,8 @@ def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
 
 
 def _nodes(result: CapacityResult, everything: bool) -> Iterator[Block]:
+    if not result.pods_each:
+        return
     takers = [node for node in result.nodes if node.pods]
     others = [node for node in result.nodes if not node.pods]
     if everything or len(others) <= MANY_NODES:

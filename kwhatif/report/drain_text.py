@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, counted
 from kwhatif.report.fidelity_text import fidelity_blocks
-from kwhatif.results import DrainedPod, DrainResult
+from kwhatif.results import DrainedPod, DrainResult, Victim
 from kwhatif.results.amounts import spell_amount
 
 __all__ = ["drain_blocks"]
@@ -32,7 +32,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     if result.pending:
         pending = tuple((placement.pod, placement.message) for placement in result.pending)
         blocks += [Heading("PENDING AFTERWARDS"), Table(("pod", "message"), pending)]
-    victims = tuple((v.pod, p.pod, v.node, v.lands_on or NONE) for p in result.placements for v in p.victims)
+    victims = tuple((v.pod, p.pod, v.node, _then(v)) for p in result.placements for v in p.victims)
     if victims:
         blocks += [Heading("EVICTED BY PODS MADE AGAIN"), Table(("pod", "for", "on", "then lands on"), victims)]
     if result.budgets:
@@ -65,6 +65,10 @@ def _way(pod: DrainedPod) -> tuple[str, str]:
     return pod.replacement, pod.lands_on or "nowhere"
 
 
+def _then(victim: Victim) -> str:
+    return victim.lands_on or ("nowhere" if victim.replacement else "it is not made again")
+
+
 def _share(resource: str, part: int, whole: int) -> str:
     text = spell_amount(resource, part)
     return f"{text} ({100 * part // whole}%)" if whole else text
@@ -74,6 +78,6 @@ def _summary(result: DrainResult) -> tuple[str, ...]:
     drained = sum(node.drained for node in result.nodes)
     evicted = sum(node.evicted for node in result.nodes)
     text = f"{drained} of {counted(len(result.nodes), 'node')} drained, {counted(evicted, 'pod')} evicted"
-    if result.pending:
-        text += f", {len(result.pending)} pending afterwards"
+    if pending := len(result.pending) + len(result.homeless):
+        text += f", {pending} pending afterwards"
     return (text, *result.warnings)

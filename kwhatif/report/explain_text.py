@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, counted, of, some
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
-from kwhatif.report.place_text import victim_table
+from kwhatif.report.place_text import device_blocks, victim_table
 from kwhatif.results import Blocker, Comparison, Eviction, ExplainResult, NodeReport, Placement, PodReport
 
 __all__ = ["explain_blocks"]
@@ -35,6 +35,7 @@ def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[B
 
 def _pod(report: PodReport, nodes: int, everything: bool) -> Iterator[Block]:
     yield Facts(tuple(_facts(report, nodes)))
+    yield from device_blocks((report.placement,))
     if report.comparison is not None:
         yield from _side_by_side(report.comparison)
     else:

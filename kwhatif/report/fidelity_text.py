@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from kwhatif.report.blocks import Block, Heading, Lines, some
 from kwhatif.results import Fidelity, Gap
 
-__all__ = ["edited", "fidelity_blocks", "spelt"]
+__all__ = ["edited", "fidelity_blocks", "spelt", "standing"]
 
 
 def fidelity_blocks(fidelity: Fidelity) -> list[Block]:
     """The rules and the snapshot, then the gaps: those that touch a pod asked about one by one, the others briefly."""
-    standing = (_standing(fidelity), *edited(fidelity.edits))
+    lines = (standing(fidelity), *edited(fidelity.edits))
     touching = fidelity.touching
     others = _briefly([gap.what for gap in fidelity.gaps if not gap.pods])
     if not touching:
-        return [Lines((*standing, f"No gap touches these pods{f' ({others})' if others else ''}."))]
+        return [Lines((*lines, f"No gap touches these pods{f' ({others})' if others else ''}."))]
     gaps = [f"* {spelt(gap)} [{some(gap.pods)}]" for gap in touching]
     return [
-        Lines(standing),
+        Lines(lines),
         Heading("GAPS (* touches these pods)"),
         Lines((*gaps, f"  {others}") if others else tuple(gaps), listed=True),
     ]
@@ -45,7 +45,8 @@ def spelt(gap: Gap) -> str:
     return f"{gap.what}: {gap.effect}"
 
 
-def _standing(fidelity: Fidelity) -> str:
+def standing(fidelity: Fidelity) -> str:
+    """The rules, and the snapshot they were applied to, in a sentence."""
     source = f" from {fidelity.source}" if fidelity.source else ""
     version = f" of Kubernetes {fidelity.cluster.removeprefix('v')}" if fidelity.cluster else ""
     taken = f", taken {fidelity.taken_at}" if fidelity.taken_at else ", taken at an unknown time"

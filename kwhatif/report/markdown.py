@@ -8,15 +8,25 @@ from collections.abc import Iterable, Sequence
 from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table
 from kwhatif.report.escape import clean
 
-__all__ = ["escaped", "markdown_of"]
+__all__ = ["code", "escaped", "markdown_of"]
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~#!$])")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+# What the places where Markdown is read turn into links by themselves, so that people are called (@name) and issues
+# are mentioned (#1): no escape keeps them from that, but a space without width between does.
+_LINKS = re.compile(r"@|#|:(?=//)|www(?=\.)|:(?=[\w+-]*[a-z_+][\w+-]*:)", re.IGNORECASE)
+_APART = "&#8203;"
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
-    return _SPECIAL.sub(r"\\\1", clean(text).translate(_ENTITIES))
+    """Text that Markdown shows as it is, on one line, and that links to nothing and calls nobody."""
+    return _LINKS.sub(rf"\g<0>{_APART}", _SPECIAL.sub(r"\\\1", clean(text).translate(_ENTITIES)))
+
+
+def code(text: str) -> str:
+    """A name in code, where nothing in it means anything; one that code cannot hold in a table, as escaped text."""
+    shown = clean(text)
+    return f"`{shown}`" if shown.strip() and not set(shown) & set("`|\\<") else escaped(shown)
 
 
 def markdown_of(blocks: Iterable[Block]) -> str:

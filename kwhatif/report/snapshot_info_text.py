@@ -36,6 +36,8 @@ def _facts(result: InfoResult) -> Iterator[Block]:
         *([("None of", looked_for)] if looked_for else []),
         ("Scheduler", result.scheduler or "not found: kube-scheduler's defaults are used"),
     ]
+    if result.edits:
+        pairs.append(("Edited", "; ".join(result.edits)))
     if result.redacted:
         pairs.append(("Redacted", "yes: the names are made up"))
     yield Facts(tuple(pairs))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+
 from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, counted, some
 from kwhatif.results import TrimmedPod, TrimResult
 
 __all__ = ["trim_blocks"]
 
 
-def trim_blocks(result: TrimResult, policy: str = "") -> list[Block]:
-    """The report. ``policy`` is the option that named the configuration, to be given again."""
+def trim_blocks(result: TrimResult, options: str = "") -> list[Block]:
+    """The report. ``options`` say who decides, as they are to be given again."""
     before, after = (sum(getattr(kind, side) for kind in result.kinds) for side in ("before", "after"))
     rows = tuple((kind.kind, str(kind.before), str(kind.after)) for kind in result.kinds)
     steps = f"{counted(result.steps, 'decision')} made again"
@@ -29,7 +31,7 @@ def trim_blocks(result: TrimResult, policy: str = "") -> list[Block]:
         Heading("SAME DECISION"),
         Table(("pod", "outcome", "node", "why"), outcomes),
     ]
-    command = f"kwhatif place --with-pending --snapshot {result.file}{policy}"
+    command = f"kwhatif place --with-pending --snapshot {shlex.quote(result.file)}{options}"
     texts = [f"To see it again: {command}"]
     if result.others_pending:
         named = some(result.others_pending)

@@ -32,5 +32,14 @@ def as_documents(objects: Iterable[dict[str, Any]]) -> str:
 def _dumped(value: Any) -> str:
     import yaml
 
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    try:
+        return _written(value, getattr(yaml, "CSafeDumper", yaml.SafeDumper))
+    except UnicodeEncodeError:
+        # A path with bytes that are no text, which the faster one cannot write.
+        return _written(value, yaml.SafeDumper)
+
+
+def _written(value: Any, dumper: type[Any]) -> str:
+    import yaml
+
     return str(yaml.dump(value, Dumper=dumper, sort_keys=False, default_flow_style=False, width=2**30))

@@ -49,7 +49,8 @@ class CapacityResult(Value, frozen=True, kw_only=True):
     """How many times ``unit`` fits, one of which is ``pods_each`` pods.
 
     ``ended`` says what ended it: ``nodes``, ``quota`` or ``limit``; nothing if the API server lets in none at all.
-    ``message`` is what kube-scheduler would say of the next pod, ``next_pod``.
+    ``message`` is what kube-scheduler would say of the next pod, ``next_pod``. ``first`` counts the pods that what-if
+    edits left without a node, which are placed before; ``first_pending`` are those of them that find none.
     """
 
     api_version: str = API_VERSION
@@ -63,6 +64,8 @@ class CapacityResult(Value, frozen=True, kw_only=True):
     message: str = ""
     reasons: tuple[ReasonCount, ...] = ()
     quota: QuotaRoom | None = None
+    first: int = 0
+    first_pending: tuple[str, ...] = ()
     left_over: tuple[LeftOver, ...] = ()
     nodes: tuple[NodeCapacity, ...] = ()
     refusals: tuple[Refusal, ...] = ()

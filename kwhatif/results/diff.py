@@ -41,8 +41,8 @@ class NodeScores(Value, frozen=True, kw_only=True):
 class PodChange(Value, frozen=True, kw_only=True):
     """A pod to which the two do not do the same.
 
-    ``what``: ``moved``, ``pending`` (only A places it), ``placed`` (only B does), ``reason`` (neither does, and they
-    say so in other words), ``evicted`` or ``spared`` (it runs, and B, or A, evicts it for another), ``only in A`` or
+    ``what``: ``moved``, ``pending`` (only A places it), ``placed`` (only B does), ``reason`` (neither does, and
+    nodes give other reasons), ``evicted`` or ``spared`` (it runs, and B, or A, evicts it for another), ``only in A`` or
     ``only in B`` (the other side has no such pod). ``scores`` tell why a pod moved; ``decided_by`` are the plugins
     that made the difference, the one that did most first, with how much more each gives B's node in B than in A.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.results.place import Placement
+from kwhatif.results.place import Placement, Victim
 from kwhatif.results.values import API_VERSION, Fidelity, Value
 
 __all__ = ["BudgetUse", "DrainResult", "DrainedNode", "DrainedPod", "Remaining"]
@@ -78,6 +78,12 @@ class DrainResult(Value, frozen=True, kw_only=True):
         return tuple(placement for placement in self.placements if not placement.good)
 
     @property
+    def homeless(self) -> tuple[Victim, ...]:
+        """Pods evicted by replacements that find no other node when they are made again."""
+        victims = (victim for placement in self.placements for victim in placement.victims)
+        return tuple(victim for victim in victims if victim.replacement and not victim.lands_on)
+
+    @property
     def exit_code(self) -> int:
-        """0 if every node is drained and every pod made anew finds a node."""
-        return 0 if all(node.drained for node in self.nodes) and not self.pending else 1
+        """0 if every node is drained and every pod made anew finds a node, those evicted on the way included."""
+        return 0 if all(node.drained for node in self.nodes) and not self.pending and not self.homeless else 1

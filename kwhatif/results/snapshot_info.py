@@ -99,7 +99,10 @@ class Missing(Value, frozen=True, kw_only=True):
 
 
 class InfoResult(Value, frozen=True, kw_only=True):
-    """A snapshot in numbers. ``age_seconds`` is the one thing here that depends on the clock."""
+    """A snapshot in numbers. ``age_seconds`` is the one thing here that depends on the clock.
+
+    ``edits`` are what-if edits of the cluster, in words.
+    """
 
     api_version: str = API_VERSION
     kind: str = "SnapshotInfo"
@@ -108,6 +111,7 @@ class InfoResult(Value, frozen=True, kw_only=True):
     taken_at: str | None
     age_seconds: int | None
     redacted: bool
+    edits: tuple[str, ...] = ()
     scheduler: str
     objects: dict[str, int]
     groups: tuple[NodeGroup, ...]

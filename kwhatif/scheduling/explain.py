@@ -63,9 +63,7 @@ def devices_of(cluster: Cluster, pod: PodInfo) -> tuple[ClaimDevices, ...]:
             for result in allocation.devices.results or ()
         )
         others = (f"{claim.namespace}/{user.name}" for user in claim.status.reserved_for or () if user.uid != pod.uid)
-        found.append(
-            ClaimDevices(claim=claim.key, devices=uses, shared_with=tuple(others), extended=claim is extended)
-        )
+        found.append(ClaimDevices(claim=claim.key, devices=uses, shared_with=tuple(others), extended=claim is extended))
     return tuple(found)
 
 

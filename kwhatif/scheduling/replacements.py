@@ -40,7 +40,7 @@ class Replacements:
 
     def after(self, pod: Pod) -> Pod | None:
         """The pod that is there in the end when this one is gone, however its controller goes about it."""
-        owner = next((each for each in pod.metadata.owner_references or () if each.controller), None)
+        owner = pod.controller
         if owner is None:
             return None
         if owner.kind in ONCE_GONE or pod.metadata.deletion_timestamp:

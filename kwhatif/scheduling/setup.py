@@ -96,7 +96,9 @@ class Setup:
             point: [instances[ref.name] for ref in refs if ref.name in instances] for point, refs in expanded.items()
         }
         percentage = 100 if self.all_nodes else self.configuration.percentage_for(profile)
-        return Profile(Framework(profile.scheduler_name, plugins, weights), percentage, waiting, self.extenders)
+        everything = self.configuration.all_filters
+        framework = Framework(profile.scheduler_name, plugins, weights, all_filters=everything)
+        return Profile(framework, percentage, waiting, self.extenders)
 
     def _class(self, name: str) -> PluginClass | None:
         return self.outside.get(name) or (IN_TREE.get(name) if name in self._facts.points else None)

@@ -27,7 +27,7 @@ from kwhatif.results import CapacityResult, LeftOver, NodeCapacity, QuotaRoom, R
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.whatif.expand import Expanded
 from kwhatif.whatif.fidelity import assess
-from kwhatif.whatif.place import not_ours
+from kwhatif.whatif.place import Run, not_ours
 from kwhatif.whatif.session import Asked, Session
 from kwhatif.whatif.world import world_of
 
@@ -44,17 +44,24 @@ def capacity(
     at_least: int = 1,
     limit: int | None = None,
     others: Sequence[str] = (),
+    first: Sequence[Asked] = (),
 ) -> CapacityResult:
     """Fill the cluster with copies of the one pod template of the manifests, or of the ``release`` they make up.
 
-    Several templates always are one release. ``limit`` ends the search early. Raises UsageError for pods of a
-    DaemonSet, of which a node has one, and for pods that no scheduler here would take up.
+    Several templates always are one release. ``limit`` ends the search early. Pods that are to be placed ``first``, as
+    those that edits took their node from, take their room before. Raises UsageError where there is nothing
+    to count, for pods of a DaemonSet, of which a node has one, and for pods that no scheduler here would take up.
     """
-    asked = list(expanded.asked())
+    # The scheduler's order; only the first copies of a release may depend on it.
+    asked = sorted(expanded.asked(), key=lambda item: -(item.pod.spec.priority or 0))
+    if not asked and not expanded.refusals and not expanded.failed:
+        raise UsageError("there is nothing to count: the workloads in the manifests want no new pods")
     templates = {item.owner or item.pod.key: item for item in reversed(asked)}
     release = release or len(templates) > 1
     asked = asked if release else list(templates.values())
     _check(session, asked)
+    before = Run(session)
+    before.all_of(first)
     quota = _quota_room(session, [expanded.whole[item.pod.key] for item in asked])
     bounds = [*([] if limit is None else [limit]), *([] if quota is None else [quota.fits])]
     filling = _Filling(session, [_copier(item, expanded.objects) for item in asked])
@@ -67,15 +74,19 @@ def capacity(
         at_least=at_least,
         ended=ended,
         quota=quota,
+        first=len(first),
+        first_pending=tuple(placement.pod for placement in before.placements if not placement.good),
         refusals=tuple(expanded.refusals),
         failed=tuple(expanded.failed),
-        fidelity=assess(session, asked, (), others),
+        fidelity=assess(session, [*first, *asked], before.placements, others),
         **filling.outcome(),
     )
 
 
 def _unit(templates: dict[str, Asked], release: bool, pods: int) -> str:
     """What is counted: ``pod of Deployment shop/web``, ``release of 12 pods``."""
+    if not templates:
+        return "nothing"
     if release:
         return f"release of {pods} {'pod' if pods == 1 else 'pods'}"
     return "".join(f"pod of {item.owner}" if item.owner else f"pod {item.pod.key}" for item in templates.values())
@@ -120,7 +131,9 @@ class _Copier:
                 renamed = replace(claim.metadata, name=claim.name + suffix, uid=None)
                 session.cluster.storage.add_claim(replace(claim, metadata=renamed))
             spec = replace(spec, volumes=[self._with_own_claim(volume, suffix) for volume in spec.volumes or ()])
-        copy = replace(pod, metadata=metadata, spec=spec)
+        # Device claims made from templates are each pod's own.
+        status = replace(pod.status, resource_claim_statuses=None, extended_resource_claim_status=None)
+        copy = replace(pod, metadata=metadata, spec=spec, status=status)
         return session.info(Asked(copy, self._asked.origin))
 
     def _with_own_claim(self, volume: Volume, suffix: str) -> Volume:

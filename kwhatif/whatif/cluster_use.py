@@ -29,7 +29,8 @@ def use_of(cluster: Cluster) -> ClusterUse:
         if not has.any():
             continue
         room, asked = allocatable[has, column], requested[has, column]
-        share = 100 * asked / room
+        # Not in integers, whose hundredfold may be too large for their type.
+        share = 100.0 * asked / room
         resources.append(
             Use(
                 resource=name,

@@ -34,7 +34,7 @@ MOST_ATTEMPTS = 3
 
 
 class Scenario(msgspec.Struct):
-    """One line of a scenario file. ``expected`` may be absent; a legacy ``policy`` is not understood."""
+    """One line of a scenario file. ``expected`` may be absent; a legacy ``policy`` stands in place of ``config``."""
 
     name: str
     objects: list[msgspec.Raw]
@@ -58,10 +58,8 @@ def answer(
     """
     features = features or features_of()
     try:
-        if scenario.policy is not None:
-            problem = "a legacy Policy is not understood yet: record the scenario with a KubeSchedulerConfiguration"
-            raise InputError(problem, place="$.policy")
-        configuration = load_configuration(scenario.config, source=source or scenario.name, features=features)
+        policy = scenario.config if scenario.policy is None else scenario.policy
+        configuration = load_configuration(policy, source=source or scenario.name, features=features)
         setup = Setup(configuration, features, outside or {}, skip_unknown=skip_unknown)
         try:
             objects = decode_objects(scenario.objects)

@@ -114,18 +114,24 @@ class _Session(Session):
 
     def chosen(self, scheduler: Scheduler, attempt: Attempt) -> None:
         pod, row = attempt.pod, attempt.row
-        expected = self.cluster.columns.row(self._expects.get(pod.key, ""))
-        if expected is None or row is None or row == expected or len(self.scores) == MOST_EXPLAINED:
+        name = self._expects.get(pod.key)
+        if not name or row is None or len(self.scores) == MOST_EXPLAINED:
+            return
+        expected = self.cluster.columns.row(name)
+        if row == expected:
             return
         evaluation = scheduler.evaluation(pod)
         evaluation.begin(pod)
         table = evaluation.scores(pod, attempt.sampled)
         places = {row: place for place, row in enumerate(attempt.sampled.tolist())}
         missing = ""
-        if expected not in places:
+        if expected is None:
+            missing = "it has no such node"
+        elif expected not in places:
             status = evaluation.verdicts(pod).status(expected)
             missing = ", ".join(status.reasons) if status is not None else "it was not among the nodes looked at"
-        own, of_expected = (_scores_of(table, places.get(place)) for place in (row, expected))
+        own = _scores_of(table, places.get(row))
+        of_expected = None if expected is None else _scores_of(table, places.get(expected))
         self.scores[pod.key] = _Pair(own, of_expected, missing)
 
 
@@ -213,13 +219,18 @@ def _what(a: Placement | None, b: Placement | None) -> str:
         return "pending" if a.good else "placed"
     if a.node != b.node:
         return "moved"
-    return "reason" if not a.good and _said(a) != _said(b) else ""
+    return "reason" if not a.good and _reason(a) != _reason(b) else ""
 
 
 def _said(placement: Placement | None) -> str:
     if placement is None or placement.good:
         return ""
     return placement.message or placement.outcome
+
+
+def _reason(placement: Placement) -> str:
+    """What the nodes say. What preemption says after it, each minor says in other words."""
+    return _said(placement).partition(". ")[0].removesuffix(".")
 
 
 def _explained(change: PodChange, of_a: Mapping[str, _Pair], of_b: Mapping[str, _Pair]) -> PodChange:

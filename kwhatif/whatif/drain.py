@@ -25,7 +25,6 @@ from kwhatif.snapshot.node_edits import cordoned
 from kwhatif.whatif.consequences import with_consequences
 from kwhatif.whatif.drain_filters import Filters
 from kwhatif.whatif.edit_draft import Draft
-from kwhatif.whatif.edit_pods import controller_of
 from kwhatif.whatif.eviction_budgets import EvictionBudgets
 from kwhatif.whatif.fidelity import assess
 from kwhatif.whatif.place import Run
@@ -207,14 +206,14 @@ def _told(pod: Pod, node: str, outcome: str, reason: str = "", *, turn: int = 0,
 
 
 def _owner(pod: Pod) -> str:
-    owner = controller_of(pod)
+    owner = pod.controller
     return f"{owner.kind} {pod.namespace}/{owner.name}" if owner is not None else ""
 
 
 def _why_not_again(pod: Pod) -> str:
     if (pod.status.phase or "") in FINISHED:
         return "it had finished"
-    owner = controller_of(pod)
+    owner = pod.controller
     if owner is None:
         return "no controller makes it again"
     if pod.metadata.deletion_timestamp:

@@ -11,7 +11,6 @@ from typing import Literal
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import FINISHED
-from kwhatif.whatif.edit_pods import controller_of
 
 __all__ = ["Filters", "Intent"]
 
@@ -49,7 +48,7 @@ class Filters:
         return found
 
     def _of_daemon_set(self, pod: Pod) -> Intent | None:
-        owner = controller_of(pod)
+        owner = pod.controller
         if owner is None or owner.kind != "DaemonSet" or _finished(pod):
             return None
         if self.daemon_sets is not None and f"{pod.namespace}/{owner.name}" not in self.daemon_sets:
@@ -71,7 +70,7 @@ class Filters:
         return Intent("evict", "deleting Pods with local storage", warns=True)
 
     def _unmanaged(self, pod: Pod) -> Intent | None:
-        if _finished(pod) or controller_of(pod) is not None:
+        if _finished(pod) or pod.controller is not None:
             return None
         if not self.force:
             return Intent("refuse", "cannot delete Pods that declare no controller (use --force to override)")

@@ -17,7 +17,7 @@ from kwhatif.api.core import Condition, Node, NodeSelector, NodeSelectorTerm, Po
 from kwhatif.api.decode import convert
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.results import FailedCreate
-from kwhatif.whatif.edit_draft import Draft, controller_of, counted
+from kwhatif.whatif.edit_draft import Draft, counted
 from kwhatif.whatif.expand import called
 from kwhatif.whatif.world import plain, world_of
 from kwhatif.workloads.daemon_set import daemon_pod, generation_of
@@ -113,7 +113,7 @@ def _running(draft: Draft) -> dict[Place, list[str]]:
     """The pods of daemon sets by where they are."""
     found: dict[Place, list[str]] = {}
     for pod in draft.pods:
-        owner = controller_of(pod)
+        owner = pod.controller
         if owner is not None and owner.kind == "DaemonSet" and pod.spec.node_name:
             found.setdefault((pod.namespace, owner.name or "", pod.spec.node_name), []).append(pod.key)
     return found
@@ -124,7 +124,7 @@ def _place(daemon_set: Object, node: str) -> Place:
 
 
 def _of_daemon_set(pod: Pod) -> bool:
-    owner = controller_of(pod)
+    owner = pod.controller
     return owner is not None and owner.kind == "DaemonSet"
 
 
@@ -135,7 +135,7 @@ def _bound(pod: Pod, node: str) -> Pod:
 
 def _moved(pod: Pod, node: str) -> Pod:
     """The daemon set's pod for another node: its name, and the node that its affinity names, differ."""
-    owner = controller_of(pod)
+    owner = pod.controller
     name = f"{owner.name if owner else pod.name}-{node}"
     uid = f"{pod.metadata.uid or pod.key}-{node}"
     metadata = replace(pod.metadata, name=name, generate_name=None, uid=uid, creation_timestamp=None)

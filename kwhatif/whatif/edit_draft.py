@@ -10,7 +10,7 @@ from kwhatif.admission.answer import Object
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.kinds import KINDS, Objects
-from kwhatif.api.meta import OwnerReference, Resource
+from kwhatif.api.meta import Resource
 from kwhatif.api.others import PersistentVolumeClaim, VolumeAttachment
 from kwhatif.cluster.storage import claim_names
 from kwhatif.results import FailedCreate
@@ -18,7 +18,7 @@ from kwhatif.scheduling.replacements import Replacements
 from kwhatif.snapshot.model import Snapshot
 from kwhatif.whatif.session import Asked
 
-__all__ = ["Draft", "controller_of", "counted"]
+__all__ = ["Draft", "counted"]
 
 T = TypeVar("T", bound=Resource)
 
@@ -126,11 +126,6 @@ class Draft:
 def _owning_pods(claim: Resource) -> set[str]:
     owners = claim.metadata.owner_references or ()
     return {f"{claim.namespace}/{owner.name}" for owner in owners if owner.kind == "Pod"}
-
-
-def controller_of(pod: Pod) -> OwnerReference | None:
-    """The reference to the pod's controller."""
-    return next((owner for owner in pod.metadata.owner_references or () if owner.controller), None)
 
 
 def counted(number: int, one: str, many: str = "") -> str:

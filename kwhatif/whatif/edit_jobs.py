@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import FINISHED
-from kwhatif.whatif.edit_draft import Draft, controller_of
+from kwhatif.whatif.edit_draft import Draft
 from kwhatif.workloads.objects import integer, name_of, namespace_of, section
 
 __all__ = ["Job", "fail_jobs", "job_of"]
@@ -24,7 +24,7 @@ _USUAL_LIMIT = 6
 
 def job_of(pod: Pod) -> Job | None:
     """The job whose active pod this is."""
-    owner = controller_of(pod)
+    owner = pod.controller
     over = pod.metadata.deletion_timestamp or (pod.status.phase or "") in FINISHED
     return None if owner is None or owner.kind != "Job" or over else (pod.namespace, owner.name or "")
 

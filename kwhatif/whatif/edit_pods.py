@@ -14,11 +14,11 @@ from kwhatif.api.meta import OwnerReference
 from kwhatif.api.selectors import tolerates
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.versions import features_of
-from kwhatif.whatif.edit_draft import Draft, controller_of, counted
+from kwhatif.whatif.edit_draft import Draft, counted
 from kwhatif.whatif.edit_jobs import fail_jobs, job_of
 from kwhatif.whatif.session import Asked
 
-__all__ = ["Cause", "controller_of", "depart", "stays_despite"]
+__all__ = ["Cause", "depart", "stays_despite"]
 
 _MIRROR = "kubernetes.io/config.mirror"
 _MOST_NAMED = 3
@@ -47,7 +47,7 @@ def depart(draft: Draft, pods: Sequence[Pod], cause: Cause, origin: str) -> str:
     again: list[tuple[Pod, str]] = []
     ends: dict[str, list[str]] = {}
     for pod in pods:
-        owner = controller_of(pod)
+        owner = pod.controller
         if _is_static(pod, owner) and cause is not Cause.NODE_GONE:
             ends.setdefault("made anew there by the kubelet at once", []).append(pod.key)
             continue

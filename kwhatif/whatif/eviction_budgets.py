@@ -31,6 +31,7 @@ class _Budget:
     healthy: int
     desired: int
     spares_unhealthy: bool
+    told: bool
     evictions: int = 0
     blocks: list[str] = field(default_factory=list)
 
@@ -54,9 +55,11 @@ class EvictionBudgets:
                 continue
             allowed = status.disruptions_allowed or 0
             spares = spec.unhealthy_pod_eviction_policy != "AlwaysAllow"
-            healthy, desired = status.current_healthy or 0, status.desired_healthy or 0
+            desired = status.desired_healthy or 0
+            healthy = desired + allowed if status.current_healthy is None else status.current_healthy
+            told = status.disruptions_allowed is not None
             self._budgets.append(
-                _Budget(budget.name, budget.namespace, selector, allowed, allowed, healthy, desired, spares)
+                _Budget(budget.name, budget.namespace, selector, allowed, allowed, healthy, desired, spares, told)
             )
 
     def of(self, pod: Pod) -> str:
@@ -78,6 +81,8 @@ class EvictionBudgets:
             return ""
         if budget.allowed <= 0:
             budget.blocks.append(pod.key)
+            if not budget.told:
+                return f"{_VIOLATES} The snapshot does not tell what the disruption budget {budget.name} allows: nothing"
             return (
                 f"{_VIOLATES} The disruption budget {budget.name} needs {budget.desired} healthy pods "
                 f"and has {budget.healthy} currently"
@@ -88,10 +93,11 @@ class EvictionBudgets:
         return ""
 
     def ready(self, pod: Pod) -> None:
-        """A pod made in the place of another became ready."""
+        """A pod made in the place of another became ready. A budget allows what it has beyond the healthy it needs."""
         for budget in self._of(pod):
-            budget.allowed += 1
             budget.healthy += 1
+            if budget.healthy > budget.desired:
+                budget.allowed += 1
 
     def release(self, pod: Pod) -> None:
         """A pod that was kept has gone after all."""

@@ -6,7 +6,7 @@ Objects are created in their order. One that is in the cluster already is update
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.admission.answer import Change, Created, Object, Refused
@@ -32,6 +32,7 @@ from kwhatif.whatif.left_out import completed
 from kwhatif.whatif.session import Asked
 from kwhatif.whatif.world import nodes_of, world_of
 from kwhatif.workloads.controllers import TemplatePath, makes_pods, reconcile
+from kwhatif.workloads.objects import section
 from kwhatif.workloads.pods import device_claims
 from kwhatif.workloads.rollout import Plan, plan
 from kwhatif.workloads.rollout_state import Step
@@ -48,14 +49,15 @@ MOST_PODS = 100_000
 class Rollout:
     """The update of one workload, still to be planned: how it goes depends on which pods find a node.
 
-    ``begin`` starts the plan, once. ``asked`` and ``claims`` are what the pods and claims of its steps become.
+    ``begin`` starts the plan, once; it is told which of the cluster's own pods (``namespace/name``) have found a node
+    meanwhile, and which. ``asked`` and ``claims`` are what the pods and claims of its steps become.
     ``assumed``: the template is taken to be unchanged, though the snapshot leaves out parts of it.
     """
 
     name: str
     namespace: str
     origin: str
-    begin: Callable[[Callable[[Object], bool]], Plan]
+    begin: Callable[[Callable[[Object], bool], Mapping[str, str]], Plan]
     asked: Callable[[Object], Asked]
     claims: Callable[[Step], list[Claim]]
     assumed: bool = False
@@ -83,7 +85,7 @@ class Expanded:
         """All pods, those of updates as if every new pod found its node."""
         yield from self.pods
         for rollout in self.rollouts:
-            for step in rollout.begin(lambda pod: True):
+            for step in rollout.begin(lambda pod: True, {}):
                 yield from map(rollout.asked, step.creates)
 
     def add(self, other: Expanded) -> None:
@@ -161,9 +163,7 @@ class _Expansion:
 
     def _keep_claims(self, claims: Sequence[Object]) -> list[Claim]:
         typed: list[Claim] = [
-            convert(claim, ResourceClaim)
-            if claim["kind"] == "ResourceClaim"
-            else convert(claim, PersistentVolumeClaim)
+            convert(claim, ResourceClaim) if claim["kind"] == "ResourceClaim" else convert(claim, PersistentVolumeClaim)
             for claim in claims
         ]
         self._done.claims += claims
@@ -224,8 +224,8 @@ class _Expansion:
             bodies = [*step.claims, *(body for pod in step.creates for body in device_claims(pod, self._world))]
             return [typed for claim in bodies for typed in self._claim(claim, origin)]
 
-        def begin(ready: Callable[[Object], bool]) -> Plan:
-            pods = list(self._world.all("Pod", namespace_of(new)))
+        def begin(ready: Callable[[Object], bool], homes: Mapping[str, str]) -> Plan:
+            pods = [_at_home(pod, homes) for pod in self._world.all("Pod", namespace_of(new))]
             sets = [completed(one, new, dropped) for one in self._world.all("ReplicaSet", namespace_of(new))]
             return plan(old, new, pods, self._all_nodes(new), ready, admit=admit, gone=gone, replica_sets=sets)
 
@@ -283,6 +283,14 @@ def _check_size(obj: Object, origin: str) -> None:
         if isinstance(number, int) and number > MOST_PODS:
             problem = f"expected no more than {MOST_PODS} pods, found {number}"
             raise InputError(problem, source=origin, place=f"$.spec.{key}")
+
+
+def _at_home(pod: Object, homes: Mapping[str, str]) -> Object:
+    """The pod as it runs on the node that it has found, if it waited for one."""
+    node = homes.get(f"{namespace_of(pod)}/{name_of(pod)}")
+    if node is None or section(pod, "spec").get("nodeName"):
+        return pod
+    return {**pod, "spec": {**section(pod, "spec"), "nodeName": node}, "status": {"phase": "Running"}}
 
 
 def _stored(obj: Object) -> bool:

@@ -19,7 +19,7 @@ def summarized(expanded: Expanded) -> ExpandResult:
     """The pods, claims and refusals as a result; updates as if every new pod found its node."""
     plans = []
     for rollout in expanded.rollouts:
-        plan_ = rollout.begin(lambda pod: True)
+        plan_ = rollout.begin(lambda pod: True, {})
         steps = []
         for step in plan_:
             steps.append(step)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import IntpArray
 from kwhatif.errors import UsageError
-from kwhatif.results import Comparison, Eviction, ExplainResult, NodeReport, PodReport
+from kwhatif.results import ClaimDevices, Comparison, Eviction, ExplainResult, NodeReport, PodReport
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.budgets import Budgets
-from kwhatif.scheduling.explain import evictions, feasible_rows, node_reports, victims_of
+from kwhatif.scheduling.explain import devices_of, evictions, feasible_rows, node_reports, victims_of
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.fidelity import assess
 from kwhatif.whatif.fixes import smallest_fixes
@@ -64,6 +66,7 @@ def _explain(session: Session, asked: Asked, node: str, versus: str, fixes: bool
     info = session.info(asked)
     attempt = scheduler.decide(info)
     placement = placement_of(session, asked, attempt, victims_of(attempt, Budgets(session.cluster)), attempt.criterion)
+    placement = replace(placement, devices=_devices(session, asked, attempt))
     evaluation = scheduler.evaluation(info) if len(session.cluster) else None
     reports: tuple[NodeReport, ...] = ()
     refusal = attempt.gated.message if attempt.gated else ""
@@ -88,6 +91,17 @@ def _explain(session: Session, asked: Asked, node: str, versus: str, fixes: bool
         tried=tried,
         comparison=_comparison(reports, node or chosen, versus) if versus else None,
     )
+
+
+def _devices(session: Session, asked: Asked, attempt: Attempt) -> tuple[ClaimDevices, ...]:
+    """The devices that the pod would get: it is bound, in a copy of the cluster."""
+    if attempt.row is None or not (asked.pod.spec.resource_claims or session.cluster.devices.serving):
+        return ()
+    tried = session.apart()
+    scheduler = tried.scheduler(asked.pod.spec.scheduler_name)
+    assert scheduler is not None
+    again = tried.attempt(scheduler, tried.info(asked))
+    return devices_of(tried.cluster, again.pod) if again.row == attempt.row else ()
 
 
 def _asked_of_all(scheduler: Scheduler, info: PodInfo, attempt: Attempt, rows: IntpArray) -> Asking | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from kwhatif.api.core import Pod, PodAffinityTerm, PodSpec
-from kwhatif.api.devices import DeviceClass
 from kwhatif.cluster.storage import claim_names
 from kwhatif.errors import FidelityError, UsageError
 from kwhatif.policy.golang import without_password
@@ -23,6 +22,7 @@ from kwhatif.whatif.unreadable import unreadable_gaps
 __all__ = ["assess", "insist"]
 
 _STORAGE = ("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass")
+_DEVICES = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
 
 
 def assess(
@@ -38,7 +38,7 @@ def assess(
         *_version_gaps(session, asked),
         *_pod_gaps(session, asked),
         *_kind_gaps(session, asked, placements),
-        *_unmodelled(session, asked),
+        *_extender_gaps(session, asked),
     ]
     told = {gap.what for gap in gaps}
     gaps += [gap for gap in unreadable_gaps(snapshot, asked) if gap.what not in told]
@@ -52,6 +52,10 @@ def assess(
             pods=_keys(asked, lambda item: True),
         )
         for name in sorted(setup.skipped)
+    ]
+    gaps += [
+        Gap(what=f"the policy is translated, {what}", effect=effect, pods=_keys(asked, lambda item: True))
+        for what, _, effect in (lost.rpartition(": ") for lost in setup.configuration.lost)
     ]
     if others:
         gaps.append(
@@ -125,11 +129,13 @@ def _kind_gaps(session: Session, asked: Sequence[Asked], placements: Sequence[Pl
         "StatefulSet": lambda item: _owned_by(item.pod, "StatefulSet"),
     }
     touched |= dict.fromkeys(_STORAGE, lambda item: any(True for _ in claim_names(item.pod)))
+    touched |= dict.fromkeys(_DEVICES, lambda item: bool(item.pod.spec.resource_claims))
     readers = {
         "Namespace": "InterPodAffinity resolves namespace selectors with it",
         "PodDisruptionBudget": "DefaultPreemption spares budgets with it",
         "PriorityClass": "pods get their priority from it",
         **dict.fromkeys(_STORAGE, "the volume plugins choose and check volumes with it"),
+        **dict.fromkeys(_DEVICES, "DynamicResources allocates devices with it"),
     }
     effect_of = "PodTopologySpread makes its default constraints from it"
     enabled = session.read_kinds()
@@ -172,21 +178,7 @@ def _owned_by(pod: Pod, kind: str) -> bool:
     return not pod.spec.topology_spread_constraints and any(o.controller and o.kind == kind for o in owners)
 
 
-def _unmodelled(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
-    served = {
-        name
-        for device_class in session.snapshot.objects.of(DeviceClass)
-        for name in (
-            device_class.spec.extended_resource_name,
-            f"deviceclass.resource.kubernetes.io/{device_class.name}",
-        )
-        if name
-    }
-    yield Gap(
-        what="device claims are not modelled",
-        effect="pods are placed as if they had no resource claims",
-        pods=_keys(asked, lambda item: bool(item.pod.spec.resource_claims) or _asks_for(item.pod.spec, served)),
-    )
+def _extender_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
     extenders = session.setup.configuration.extenders
     if session.setup.extenders is not None:
         yield from extender_gaps(session.setup.extenders, _keys(asked, lambda item: True))
@@ -197,11 +189,3 @@ def _unmodelled(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
             effect="what they would filter, score, preempt or bind is left out",
             pods=_keys(asked, lambda item: True),
         )
-
-
-def _asks_for(spec: PodSpec, resources: set[str]) -> bool:
-    return any(
-        name in resources
-        for container in (*(spec.containers or ()), *(spec.init_containers or ()))
-        for name in (container.resources.requests if container.resources else None) or {}
-    )

@@ -1,4 +1,4 @@
-"""The smallest fixes: single changes to the pod or to one node, each found by trying it.
+"""The smallest fixes: single changes to the pod, to one node or to a device claim, each found by trying it.
 
 Candidates come from nodes that only one plugin rejects. Only what the pipeline then accepts is told.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kwhatif.api.core import Node, Pod
+from kwhatif.api.devices import ResourceClaim
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray
 from kwhatif.framework.verdicts import Verdicts
@@ -18,7 +19,7 @@ from kwhatif.results import Fix
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.snapshot.node_edits import uncordoned
-from kwhatif.whatif import node_edits, pod_edits
+from kwhatif.whatif import claim_edits, node_edits, pod_edits
 from kwhatif.whatif.session import Session
 
 __all__ = ["smallest_fixes"]
@@ -69,6 +70,9 @@ class _Trials:
             rows = np.flatnonzero(where).tolist()
             if rows:
                 yield from self._pod_changes(plugin, rows)
+            if rows and plugin == "DynamicResources":
+                for change, claim in claim_edits.easier_claims(self.pod.pod, self.session.cluster, rows):
+                    yield change, self._with_claim(claim)
         yield from self._node_changes(alone, diagnosis.verdicts)
         yield from self._priorities()
 
@@ -131,6 +135,15 @@ class _Trials:
         def attempt() -> str:
             cluster = self.session.cluster.fork()
             cluster.replace_nodes([node if n.name == node.name else n for n in cluster.columns.given])
+            scheduler = self.session.setup.scheduler(cluster, self.scheduler.framework.profile_name)
+            return self._decided(scheduler, self.pod.pod) if scheduler is not None else ""
+
+        return attempt
+
+    def _with_claim(self, claim: ResourceClaim) -> Callable[[], str]:
+        def attempt() -> str:
+            cluster = self.session.cluster.fork()
+            cluster.devices.put(claim)
             scheduler = self.session.setup.scheduler(cluster, self.scheduler.framework.profile_name)
             return self._decided(scheduler, self.pod.pod) if scheduler is not None else ""
 

@@ -94,6 +94,7 @@ class Run:
                 queue.append((scheduler.framework.queue_key(info, order), order, item, info, scheduler))
         for _, _, item, info, scheduler in sorted(queue, key=lambda entry: entry[:2]):
             self.schedule(item, info, scheduler)
+            self._uids[item.pod.key] = info.uid
         self.wait()
 
     def take(self, asked: Asked) -> Taken:
@@ -114,6 +115,10 @@ class Run:
         self.schedule(taken.asked, *taken.ours)
         self.wait()
         taken.placement = self.placements[taken.index] = self.placements.pop()
+
+    def homes(self) -> dict[str, str]:
+        """The nodes of the pods that have found one: pod -> node."""
+        return {placement.pod: placement.node for placement in self.placements if placement.good and placement.node}
 
     def claim(self, claim: PersistentVolumeClaim | ResourceClaim) -> None:
         """A claim comes into being."""

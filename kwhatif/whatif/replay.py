@@ -12,7 +12,6 @@ from kwhatif.api.core import Pod, PodStatus
 from kwhatif.api.kinds import KINDS, Objects
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.snapshot.model import Snapshot
-from kwhatif.whatif.edit_pods import controller_of
 from kwhatif.whatif.session import Asked, pending_pods
 
 __all__ = ["Replayed", "replay"]
@@ -64,7 +63,7 @@ def replay(
 
 
 def _stays(pod: Pod, known: Callable[[str], bool]) -> bool:
-    owner = controller_of(pod)
+    owner = pod.controller
     return (
         (pod.status.phase or "") in FINISHED
         or bool(pod.metadata.deletion_timestamp)

@@ -37,7 +37,8 @@ class Taken:
 def roll_out(rollout: Rollout, run: Run, asked: list[Asked]) -> RolloutPlan:
     """Go through an update: new pods are placed with the old ones still there, which leave before the next step.
 
-    A pod that found no node is tried again whenever pods have left. The pods are added to those ``asked`` about.
+    Pods of the workload that found a node before, in this run, are ready. A pod that found none is tried again whenever
+    pods have left. The pods are added to those ``asked`` about.
     """
     waiting: dict[str, Taken] = {}
     steps: list[Step] = []
@@ -48,7 +49,7 @@ def roll_out(rollout: Rollout, run: Run, asked: list[Asked]) -> RolloutPlan:
             run.again(taken)
         return _placed(pod, taken)
 
-    plan = rollout.begin(ready)
+    plan = rollout.begin(ready, run.homes())
     for step in plan:
         steps.append(step)
         for claim in rollout.claims(step):

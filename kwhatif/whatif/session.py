@@ -146,8 +146,13 @@ class Session:
             asked = dataclasses.replace(asked, pod=replace(pod, spec=replace(pod.spec, node_name=None)))
         if found is None:
             return self, asked
-        earlier = copy.copy(self)
-        earlier.cluster = self.cluster.fork()
+        earlier = self.apart()
         earlier.cluster.leave(found[0].uid, deleted=False)
-        earlier._schedulers, earlier._uids = {}, None
         return earlier, asked
+
+    def apart(self) -> Session:
+        """A session of a copy of the cluster, to try something in."""
+        other = copy.copy(self)
+        other.cluster = self.cluster.fork()
+        other._schedulers, other._uids = {}, None
+        return other

@@ -128,7 +128,7 @@ def _by_template(objects: Sequence[Resource]) -> dict[tuple[str, bytes], list[Po
     found: dict[tuple[str, bytes], list[Pod]] = defaultdict(list)
     for pod in objects:
         if isinstance(pod, Pod) and not _finished(pod):
-            owner = next((o for o in pod.metadata.owner_references or () if o.controller), None)
+            owner = pod.controller
             if owner is not None:
                 found[f"{owner.kind} {pod.namespace}/{owner.name}", template_of(pod)].append(pod)
     return found

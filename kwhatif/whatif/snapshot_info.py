@@ -74,6 +74,7 @@ def info(
         taken_at=taken,
         age_seconds=int((now - datetime.fromisoformat(taken)).total_seconds()) if taken else None,
         redacted=snapshot.redacted,
+        edits=tuple(snapshot.edits),
         scheduler=_scheduler(snapshot),
         objects=_counts(snapshot),
         groups=tuple(_group(*key, groups[key]) for key in sorted(groups)),

@@ -99,7 +99,7 @@ def test_standard_input_empty_lines_and_indented_objects_are_fine() -> None:
         ('{"name": "b", "objects": [], "pods": [], "config": {"kind": "X"}}', "line 1 (b)", ""),
         ('{"name": "b", "objects": [], "pods": [], "expected": {"pods": [{}]}}', "line 1: $.expected.pods[0]", "pod"),
         ('{"name": "b", "objects": [], "pods": [], "expected": {"pods": {}}}', "line 1: $.expected.pods", "list"),
-        ('{"name": "b", "objects": [], "pods": [], "policy": {}}', "line 1 (b): $.policy", "a legacy Policy is not"),
+        ('{"name": "b", "objects": [], "pods": [], "policy": {}}', "line 1 (b)", "Object 'Kind' is missing"),
         (
             '{"name": "b", "objects": [], "pods": [{"metadata": {"name": "p"}, "spec": {"schedulerName": "x"}}]}',
             "line 1 (b)",

@@ -138,3 +138,26 @@ def test_pods_of_other_namespaces_that_a_dump_lacks_touch_every_pod() -> None:
 def test_a_whole_dump_leaves_no_such_gap() -> None:
     ran = run("place", "--snapshot", "data/foreign/cluster-info", "data/small.yaml", "-o", "json")
     assert not any("Pod" in gap["what"].split() for gap in json.loads(ran.out)["fidelity"]["gaps"])
+
+
+@pytest.mark.parametrize("form", ["kwhatif", "list"])
+def test_an_edited_cluster_can_be_written_and_gives_the_same_answers(tmp_path: Path, form: str) -> None:
+    edits = (
+        "--add-nodes",
+        "2,like=general-a-1",
+        "--scale",
+        "sts/shop/sessions=4",
+        "--set",
+        "gpu-b-1.allocatable.cpu=1",
+    )
+    cluster = "../samples/cluster"
+    target = tmp_path / "edited.json"
+    assert run("snapshot", "convert", cluster, "-o", str(target), "--format", form, *edits).code == 0
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    words = ("place", "--with-pending", "-o", "json", "--snapshot")
+    there, written_down = (
+        {p["pod"]: (p["node"], p["score"], p["message"]) for p in json.loads(run(*words, *more).out)["placements"]}
+        for more in ((cluster, *edits), (str(target),))
+    )
+    assert written_down == there
+    assert "shop/sessions-3" in there

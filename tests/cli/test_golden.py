@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kwhatif.report.gate_formats import FORMATS
 from tests.cli.running import TESTS, run
 
 GOLDEN = TESTS / "golden"
@@ -65,6 +66,7 @@ def test_there_is_a_golden_file_for_every_command_and_format() -> None:
         "place": {"table", "wide", "json", "yaml", "markdown", "name"},
         "explain": {"text", "json", "yaml", "markdown"},
         "conformance": {"table", "json", "yaml", "markdown"},
+        "gate": set(FORMATS),
     }
     for command, wanted in formats.items():
         cases = [case for case in CASES if case.words[0] == command]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 
@@ -99,7 +100,16 @@ def test_no_cell_breaks_out_of_a_markdown_table(rows: list[tuple[str, str]]) -> 
 def test_escaped_text_holds_no_markup(text: str) -> None:
     bare = re.sub(r"\\.", "", escaped(text))
     assert not set(bare) & set("`*_[]|~<>")
-    assert "&" not in bare.replace("&amp;", "").replace("&lt;", "").replace("&gt;", "")
+    assert "&" not in re.sub("&(amp|lt|gt|#8203);", "", bare)
+
+
+def test_escaped_text_calls_nobody_and_links_to_nothing() -> None:
+    text = "@team #1 http://a.b www.a.b :tada: 11:29:02 a: b"
+    shown = escaped(text)
+    assert html.unescape(re.sub(r"\\(.)", r"\1", shown)).replace("\u200b", "") == text
+    assert shown.split() == [
+        *("@&#8203;team", r"\#&#8203;1", "http:&#8203;//a.b", "www&#8203;.a.b", ":&#8203;tada:", "11:29:02", "a:", "b"),
+    ]
 
 
 # --- results

@@ -47,6 +47,10 @@ def test_info_reads_standard_input_and_several_files() -> None:
     assert refused("snapshot", "info", "-", "-").startswith("'-' is given more than once")
 
 
+def test_a_label_for_the_pool_that_no_node_has_is_a_slip() -> None:
+    assert refused("snapshot", "info", CLUSTER, "--by", "nowhere") == "--by nowhere: no node has this label"
+
+
 def test_validate_exits_with_1_for_errors_and_with_strict_for_warnings() -> None:
     assert run("snapshot", "validate", CLUSTER).code == 0
     ran = run("snapshot", "validate", BROKEN)
@@ -165,3 +169,32 @@ def test_trim_refuses(tmp_path: Path, words: tuple[str, ...], problem: str) -> N
     (line,) = [line for line in ran.err.splitlines() if line.startswith("kwhatif: ")]
     assert line == f"kwhatif: {problem}"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_info_of_an_edited_cluster_counts_what_the_edits_made_of_it() -> None:
+    words = ("snapshot", "info", CLUSTER, "-o", "json")
+    before, after = (
+        json.loads(run(*words, *more).out) for more in ((), ("--remove-node", "cat-1", "--cordon", "ant-1"))
+    )
+    assert (before["objects"]["Node"], after["objects"]["Node"]) == (5, 4)
+    assert after["edits"] == ["cordon node ant-1", "remove node cat-1"]
+    assert after["closedNodes"] == before["closedNodes"] + 1
+    assert refused("snapshot", "info", CLUSTER, "--cordon", "nowhere").startswith("--cordon nowhere: there is no node")
+
+
+def test_trim_cuts_down_an_edited_cluster(tmp_path: Path) -> None:
+    out = tmp_path / "small.json"
+    edits = ("--remove-node", "bee-1", "--label", "ant-1=pool=new")
+    assert run("snapshot", "trim", PODS, "--snapshot", CLUSTER, "-o", str(out), *edits).code == 0
+    assert load_snapshot([str(out)]).edits == ["label node ant-1 with pool=new", "remove node bee-1"]
+    again = run("place", "--with-pending", "--snapshot", str(out), "-o", "json")
+    there = run("place", PODS, "--snapshot", CLUSTER, *edits, "-o", "json")
+    nodes = [{p["pod"]: p["node"] for p in json.loads(ran.out)["placements"]} for ran in (again, there)]
+    assert nodes[0].items() <= nodes[1].items()
+
+
+def test_trim_says_with_which_options_to_see_it_again(tmp_path: Path) -> None:
+    out = tmp_path / "a file.json"
+    options = "--kubernetes-version 1.34 --feature-gates StorageCapacityScoring=false --all-nodes"
+    ran = run("snapshot", "trim", "shop/web-3", "-f", PODS, "--snapshot", CLUSTER, "-o", str(out), *options.split())
+    assert ran.lines[-1] == f"To see it again: kwhatif place --with-pending --snapshot '{out}' {options}"

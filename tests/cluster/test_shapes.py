@@ -35,6 +35,19 @@ def test_pods_that_no_plugin_can_tell_apart_have_one_shape(other: dict[str, Any]
     assert len(shapes) == 1
 
 
+def test_volumes_of_which_only_a_made_up_name_is_kept_leave_pods_alike() -> None:
+    shapes = table()
+    data = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    plain = shapes.info(pod()).shape
+    for token in ("kube-api-access-x7k2p", "kube-api-access-9hq4d"):
+        assert shapes.info(pod(spec={"volumes": [{"name": token, "projected": {}}]})).shape is plain
+    (first, second) = (
+        shapes.info(pod(spec={"volumes": [data, {"name": token}]})).shape for token in ("token-a", "token-b")
+    )
+    assert first is second
+    assert first is not plain
+
+
 @pytest.mark.parametrize(
     "other",
     [

@@ -11,19 +11,32 @@ from pathlib import Path
 import pytest
 
 from kwhatif.results import FileAgreement
-from kwhatif.versions import DEFAULT_MINOR, SUPPORTED_MINORS, features_of
+from kwhatif.versions import DEFAULT_MINOR, LEGACY_MINOR, SUPPORTED_MINORS, features_of
 from kwhatif.whatif.conformance import answer
 from kwhatif.whatif.conformance_compare import Tally
 from kwhatif.whatif.scenario_files import read_scenarios
 
 HERE = Path(__file__).parent
 FAMILIES = (
-    *("images", "mixed", "nodeaffinity", "podaffinity", "ports", "preemption", "profiles", "resources"),
+    *(
+        "dra",
+        "draext",
+        "images",
+        "mixed",
+        "nodeaffinity",
+        "podaffinity",
+        "ports",
+        "preemption",
+        "profiles",
+        "resources",
+    ),
     *("sampling", "topologyspread", "volumes"),
 )
 
 
 OLDER = SUPPORTED_MINORS[:-1]
+OLDER_DEVICES = ("1.34", "1.35")
+"""Minors before the newest with recordings of device claims."""
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -36,6 +49,24 @@ def test_every_field_agrees_with_the_recording(family: str) -> None:
 @pytest.mark.parametrize("minor", OLDER)
 def test_every_field_agrees_with_the_recording_of_an_older_minor(minor: str) -> None:
     found = replayed(f"{minor}-selected", minor)
+    assert found.differences == ()
+    assert found.agreeing == found.compared == found.scenarios == 8
+
+
+def test_every_field_agrees_with_the_recording_of_legacy_policies() -> None:
+    found = replayed(f"{LEGACY_MINOR}-selected", LEGACY_MINOR)
+    assert found.differences == ()
+    assert found.agreeing == found.compared == found.scenarios == 10
+
+
+def test_translated_policies_decide_otherwise_now_and_then() -> None:
+    found = replayed(f"{LEGACY_MINOR}-selected", DEFAULT_MINOR)
+    assert found.agreeing < found.compared == 10
+
+
+@pytest.mark.parametrize("minor", OLDER_DEVICES)
+def test_every_field_agrees_with_the_recording_of_device_claims(minor: str) -> None:
+    found = replayed(f"{minor}-dra", minor)
     assert found.differences == ()
     assert found.agreeing == found.compared == found.scenarios == 8
 
@@ -56,4 +87,5 @@ def replayed(name: str, minor: str, *, skip_unknown: bool = False) -> FileAgreem
 
 def test_every_recording_is_replayed() -> None:
     names = [f"{DEFAULT_MINOR}-{family}" for family in FAMILIES] + [f"{minor}-selected" for minor in OLDER]
+    names += [f"{minor}-dra" for minor in OLDER_DEVICES] + [f"{LEGACY_MINOR}-selected"]
     assert sorted(path.name.removesuffix(".jsonl.gz") for path in HERE.glob("*.gz")) == sorted(names)

@@ -24,7 +24,7 @@ from kwhatif.framework.interface import HOOKS, MAX_SCORE, Handle, Plugin, Scope,
 from kwhatif.framework.status import SKIP, Narrowed, Rejection, Skip, Status
 from kwhatif.plugins import IN_TREE
 from kwhatif.policy.intree import in_tree
-from kwhatif.versions import SUPPORTED_MINORS, features_of
+from kwhatif.versions import LEGACY_MINOR, SUPPORTED_MINORS, features_of
 from tests.builders import (
     GPU,
     HOSTNAME,
@@ -65,7 +65,7 @@ class ShortNames(Plugin[int, None]):
 def found_plugins() -> list[type[AnyPlugin]]:
     """Every plugin class that a module of the package defines."""
     found: dict[str, type[AnyPlugin]] = {}
-    for module in pkgutil.iter_modules(kwhatif.plugins.__path__, "kwhatif.plugins."):
+    for module in pkgutil.walk_packages(kwhatif.plugins.__path__, "kwhatif.plugins."):
         for value in vars(importlib.import_module(module.name)).values():
             own = isinstance(value, type) and issubclass(value, Plugin) and value.__module__ == module.name
             if own and "name" in vars(value):  # without a name, it is what several plugins have in common
@@ -89,6 +89,24 @@ ARGUMENTS: dict[str, list[tuple[str, Json]]] = {
                 }
             },
         )
+    ],
+    "NodeLabel": [
+        (
+            "labels",
+            {
+                "presentLabels": ["disk"],
+                "absentLabels": ["cores"],
+                "presentLabelsPreference": ["cores", ZONE],
+                "absentLabelsPreference": ["disk"],
+            },
+        )
+    ],
+    "NodeResourcesLeastAllocated": [("three resources", {"resources": [{"name": GPU, "weight": 2}, {"name": "cpu"}]})],
+    "NodeResourcesMostAllocated": [
+        ("two resources", {"resources": [{"name": "cpu", "weight": 1}, {"name": "memory"}]})
+    ],
+    "ServiceAffinity": [
+        ("labels", {"affinityLabels": [ZONE, "disk"], "antiAffinityLabelsPreference": [ZONE, "disk", "cores"]})
     ],
     "NodeResourcesBalancedAllocation": [
         ("three resources", {"resources": [{"name": name, "weight": 1} for name in ("cpu", "memory", GPU)]})
@@ -132,6 +150,14 @@ ARGUMENTS: dict[str, list[tuple[str, Json]]] = {
 }
 
 
+REQUIRED: dict[str, Json] = {
+    "RequestedToCapacityRatio": {
+        "shape": [{"utilization": 0, "score": 0}, {"utilization": 80, "score": 10}],
+        "resources": [{"name": "cpu", "weight": 3}, {"name": GPU, "weight": 500}],
+    }
+}
+"""What plugins cannot do without."""
+
 WEB = select(app="web")
 DEMANDING = pod(
     "demanding",
@@ -155,7 +181,7 @@ def instances() -> list[Any]:
     """Every plugin with its default arguments, and with others where arguments change much."""
     found = [pytest.param(ShortNames(handle_for("ShortNames")), id="ShortNames from outside")]
     for plugin in found_plugins():
-        found.append(pytest.param(plugin(handle_for(plugin.name)), id=plugin.name))
+        found.append(pytest.param(plugin(handle_for(plugin.name, REQUIRED.get(plugin.name))), id=plugin.name))
         for what, args in ARGUMENTS.get(plugin.name, []):
             found.append(pytest.param(plugin(handle_for(plugin.name, args)), id=f"{plugin.name} with {what}"))
     return found
@@ -287,7 +313,7 @@ def test_a_plugin_is_named_as_its_class_and_has_the_extension_points_of_upstream
     plugin: type[AnyPlugin],
 ) -> None:
     assert plugin.name == plugin.__name__
-    of_minors = (in_tree(features_of(minor)).points for minor in reversed(SUPPORTED_MINORS))
+    of_minors = (in_tree(features_of(minor)).points for minor in (*reversed(SUPPORTED_MINORS), LEGACY_MINOR))
     upstream = next(points[plugin.name] for points in of_minors if plugin.name in points)
     assert extension_points(plugin) == {point for point in upstream if point in HOOKS}
 
@@ -446,7 +472,13 @@ def test_a_plugin_writes_to_nothing_it_is_shown(plugin: AnyPlugin, scenario: Sce
         assert np.array_equal(first, again) if first is not None else again is None
 
 
-@every_plugin
+regardless_of_order = pytest.mark.parametrize(
+    "plugin", [parameter for parameter in instances() if parameter.values[0].name != "ServiceAffinity"]
+)
+"""ServiceAffinity goes by the first node that has a pod like the one in question."""
+
+
+@regardless_of_order
 @few
 @given(scenario=SCENARIOS, data=st.data())
 def test_the_order_of_the_nodes_does_not_matter(plugin: AnyPlugin, scenario: Scenario, data: st.DataObject) -> None:

@@ -76,9 +76,9 @@ BROKEN: list[tuple[str, Any, str]] = [
         f'no kind "KubeSchedulerConfiguration" is registered for version "{GROUP}/v2" {SCHEME}',
     ),
     (
-        "a version from before v1beta2",
-        v1(apiVersion=f"{GROUP}/v1beta1"),
-        f'no kind "KubeSchedulerConfiguration" is registered for version "{GROUP}/v1beta1" {SCHEME}',
+        "a version that never was",
+        v1(apiVersion=f"{GROUP}/v1beta9"),
+        f'no kind "KubeSchedulerConfiguration" is registered for version "{GROUP}/v1beta9" {SCHEME}',
     ),
     (
         "another group",
@@ -86,9 +86,9 @@ BROKEN: list[tuple[str, Any, str]] = [
         f'no kind "KubeSchedulerConfiguration" is registered for version "componentconfig/v1alpha1" {SCHEME}',
     ),
     (
-        "a legacy Policy",
-        {"kind": "Policy", "apiVersion": "v1"},
-        f'no kind "Policy" is registered for version "v1" {SCHEME}',
+        "a Policy of a version that never was",
+        {"kind": "Policy", "apiVersion": "v2"},
+        f'no kind "Policy" is registered for version "v2" {SCHEME}',
     ),
     (
         "a plugin's arguments in place of a configuration",

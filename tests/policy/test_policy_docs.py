@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from kwhatif.cli.policy import app
 from tests.console import Example, blocks, examples, prints
+from tests.policy.legacy_page import page
 
 TEXT = (Path(__file__).parents[2] / "docs" / "policy.md").read_text()
 
@@ -42,3 +43,7 @@ def test_the_page_has_examples_of_every_kind() -> None:
     assert blocks(TEXT, "yaml")
     assert blocks(TEXT, "python")
     assert len(COMMANDS) >= 7
+
+
+def test_the_tables_of_legacy_names_are_those_of_the_code() -> None:
+    assert page(TEXT) == TEXT

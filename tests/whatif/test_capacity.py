@@ -158,6 +158,18 @@ def test_limits(options: Json, fits: int, ended: str, exit_code: int) -> None:
     assert (result.fits, result.ended, result.exit_code) == (fits, ended, exit_code)
 
 
+def test_a_workload_that_wants_no_pods_has_nothing_to_count() -> None:
+    with pytest.raises(UsageError, match="there is nothing to count: the workloads in the manifests want no new pods"):
+        ask(snapshot_of([node("a")]), workload(replicas=0))
+
+
+def test_pods_of_a_release_are_placed_in_the_order_of_their_priorities() -> None:
+    least, most = workload(name="least", cpu="2", replicas=1), workload(name="most", replicas=1, priority=7)
+    result = ask(snapshot_of([node("a", cpu="2")]), least, most)
+    assert result.fits == 0
+    assert result.next_pod.startswith("default/least")
+
+
 def test_nobody_is_evicted_for_a_copy() -> None:
     snapshot = snapshot_of([node("a", cpu="2")], [pod("low", on="a", cpu="1", priority=-5)])
     assert ask(snapshot, workload()).fits == 1

@@ -118,6 +118,19 @@ def test_a_pod_that_fits_nowhere_for_another_reason() -> None:
     assert "untolerated taint" in result.changes[0].message_b
 
 
+def test_what_preemption_says_in_the_words_of_another_minor_is_no_other_reason() -> None:
+    result = compared(snapshot_of(node("a", cpu="1")), setup_of(minor="1.30"), setup_of(), pod("p", cpu="2"))
+    assert told(result) == []
+    assert (result.a.unplaced, result.b.unplaced) == (1, 1)
+
+
+def test_utilisation_of_amounts_whose_hundredfold_no_integer_holds() -> None:
+    snapshot = snapshot_of(node("a", memory="4Ei"), pod("p", on="a", memory="1Ei"))
+    result = compared(snapshot, setup_of(), setup_of())
+    (memory,) = (use for use in result.cluster_a.resources if use.resource == "memory")
+    assert (memory.mean, memory.maximum) == (25.0, 25.0)
+
+
 def test_pods_that_one_side_has_not() -> None:
     snapshot = snapshot_of(node("a"))
     a, b = ([pod("p", cpu="1"), pod("q", cpu="1")], [pod("q", cpu="1"), pod("r", cpu="1")])

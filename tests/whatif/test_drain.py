@@ -157,6 +157,14 @@ def test_what_goes_on_regardless_is_a_warning() -> None:
     )
 
 
+def test_a_pod_that_is_evicted_on_the_way_and_finds_no_other_node_stays_pending_too() -> None:
+    pods = [web("web-1-x", "a", priority=10), pod("low", on="b", cpu="4", priority=-5, owner=("batch/v1", "Job", "j"))]
+    result = drained([node("a"), node("b")], pods)
+    assert (result.pods[0].lands_on, result.pending) == ("b", ())
+    assert [(victim.pod, victim.replacement) for victim in result.homeless] == [("default/low", "default/j-r1")]
+    assert (result.nodes[0].drained, result.exit_code) == (True, 1)
+
+
 # --- budgets
 
 
@@ -165,6 +173,24 @@ def test_a_budget_of_one_lets_pods_go_one_by_one() -> None:
     result = drained([node("a"), node("b")], pods, [budget(1)])
     assert [(each.turn, each.lands_on) for each in result.pods] == [(1, "b"), (2, "b"), (3, "b")]
     assert [(use.evictions, use.allowed_before, use.allowed_after) for use in result.budgets] == [(3, 1, 1)]
+
+
+def test_a_budget_of_which_the_snapshot_tells_no_status_allows_nothing_and_that_is_said() -> None:
+    silent = convert(
+        {"metadata": {"name": "web", "namespace": "default"}, "spec": {"selector": {"matchLabels": {"app": "web"}}}},
+        PodDisruptionBudget,
+    )
+    result = drained([node("a"), node("b")], [web("web-1-x", "a")], [silent])
+    assert [each.outcome for each in result.pods] == ["blocked"]
+    assert result.pods[0].reason.endswith("The snapshot does not tell what the disruption budget web allows: nothing")
+
+
+def test_a_budget_that_lacks_healthy_pods_allows_nothing_until_it_has_more_than_it_needs() -> None:
+    pods = [web("web-1-u", "a", status=UNREADY), web("web-1-x", "a"), web("web-1-y", "a")]
+    short = budget(0, healthy=2, desired=3, unhealthyPodEvictionPolicy="AlwaysAllow")
+    result = drained([node("a", cpu="8"), node("b", cpu="8")], pods, [short])
+    assert [each.outcome for each in result.pods] == ["evicted", "blocked", "blocked"]
+    assert "needs 3 healthy pods and has 3 currently" in result.pods[-1].reason
 
 
 def test_a_budget_stays_used_up_while_a_replacement_waits() -> None:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
+import msgspec.inspect
 from msgspec import Meta
 from msgspec.structs import replace
 
@@ -69,8 +70,8 @@ class ReadPolicy:
     def called(self) -> str:
         """Where the rules come from, in words."""
         if not self.source:
-            return "the rules that are on by default"
-        return self.source if self.policy.rules is not None else f"{self.source}, with the rules that are on by default"
+            return "kwhatif's own defaults"
+        return self.source if self.policy.rules is not None else f"{self.source} and kwhatif's own defaults"
 
 
 def find_policy(directory: str) -> str | None:
@@ -106,6 +107,7 @@ def _policy_of(document: Document, source: str) -> GatePolicy:
     try:
         value = decode(document.value, dict[str, Any])
         _check_known(value, ("apiVersion", "kind", *_fields(GatePolicy)), "$")
+        _check_choices(value, GatePolicy)
         policy = convert(value, GatePolicy)
     except InputError as error:
         raise error.at(source) from None
@@ -163,10 +165,14 @@ def _settings(name: str, settings: Any, known: Mapping[str, RuleClass]) -> Itera
 
 
 def _parameters(value: Any, type_: type[Parameters]) -> Parameters:
-    if isinstance(value, str) and value in LEVELS:
+    # YAML as Kubernetes has it takes a plain off for false.
+    if value is False or (isinstance(value, str) and value in LEVELS):
         value = {"level": value}
+    if isinstance(value, dict) and value.get("level") is False:
+        value = {**value, "level": "off"}
     if isinstance(value, dict):
         _check_known(value, _fields(type_), "$")
+        _check_choices(value, type_)
     parameters = convert(value, type_)
     parameters.verify()
     return parameters
@@ -184,6 +190,28 @@ def _level(text: str, known: Mapping[str, RuleClass]) -> tuple[str, str]:
 
 def _fields(type_: type[msgspec.Struct]) -> tuple[str, ...]:
     return tuple(field.encode_name for field in msgspec.structs.fields(type_))
+
+
+def _check_choices(value: Mapping[str, Any], type_: type[msgspec.Struct]) -> None:
+    """Raises InputError for a word that is none of those to choose from, and says which there are."""
+    info = msgspec.inspect.type_info(type_)
+    assert isinstance(info, msgspec.inspect.StructType)
+    for field in info.fields:
+        kind, given = field.type, value.get(field.encode_name)
+        if isinstance(kind, msgspec.inspect.Metadata):
+            kind = kind.type
+        place = f"$.{field.encode_name}"
+        if isinstance(kind, msgspec.inspect.VarTupleType) and isinstance(given, list):
+            words = [(f"{place}[{i}]", word) for i, word in enumerate(given)]
+            kind = kind.item_type
+        else:
+            words = [] if given is None else [(place, given)]
+        if not isinstance(kind, msgspec.inspect.LiteralType):
+            continue
+        for where, word in words:
+            if word not in kind.values:
+                choices = ", ".join(map(str, kind.values))
+                raise InputError(f"expected one of {choices}, found {described(word)}", place=where)
 
 
 def _check_known(value: Mapping[str, Any], known: Sequence[str], place: str) -> None:

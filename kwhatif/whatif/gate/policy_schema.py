@@ -19,6 +19,10 @@ from kwhatif.whatif.gate.rule import LEVELS, Parameters
 __all__ = ["gate_policy_schema", "schema_text"]
 
 
+_LEVELS = [*LEVELS, False]
+"""Some readers of YAML take a plain off for false."""
+
+
 def gate_policy_schema() -> dict[str, Any]:
     """The schema as plain Python values. Rules that nobody here knows may come from outside."""
     rules = in_tree()
@@ -27,17 +31,19 @@ def gate_policy_schema() -> dict[str, Any]:
         structs, schema_hook=of_quantity, ref_template="#/$defs/{name}"
     )
     policy = definitions.pop("GatePolicy")
-    for name, definition in definitions.items():
-        definition["additionalProperties"] = name == "Parameters"
+    for definition in definitions.values():
+        definition["additionalProperties"] = False
+        definition["properties"]["level"]["enum"] = _LEVELS
     of_rule = dict(zip(rules, references[2:], strict=True))
     properties = {
         name: {"description": rules[name].purpose, **_settings(reference)} for name, reference in of_rule.items()
     }
+    definitions["OutsideParameters"] = {**definitions["Parameters"], "additionalProperties": True}
     policy["properties"]["rules"] = {
-        "description": "Settings by rule. Only the rules that are named are run; without any of this, those on by default.",
+        "description": "Settings by rule. Only rules that are named are run; without any of this, those on by default.",
         "type": "object",
         "properties": properties,
-        "additionalProperties": _settings(references[1]),
+        "additionalProperties": _settings({"$ref": "#/$defs/OutsideParameters"}),
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -57,8 +63,9 @@ def gate_policy_schema() -> dict[str, Any]:
 
 
 def _settings(reference: dict[str, Any]) -> dict[str, Any]:
-    one = {"anyOf": [reference, {"enum": list(LEVELS)}, {"type": "null"}]}
-    return {"anyOf": [*one["anyOf"], {"type": "array", "minItems": 1, "items": one}]}
+    """The parameters, a level alone, or several lots of parameters."""
+    several = {"type": "array", "minItems": 1, "items": reference}
+    return {"anyOf": [reference, {"enum": _LEVELS}, several, {"type": "null"}]}
 
 
 def schema_text() -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kwhatif.whatif.gate.context import Context
     from kwhatif.whatif.gate.unit import Unit
 
-__all__ = ["LEVELS", "Parameters", "Rule"]
+__all__ = ["LEVELS", "Level", "P", "Parameters", "Rule"]
 
 LEVELS = ("error", "warn", "off")
 

@@ -1,0 +1,256 @@
+"""``kwhatif gate``: may this change go into the cluster?"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.edit_options import EditOptions
+from kwhatif.cli.grouped import grouped
+from kwhatif.cli.inputs import MAKE_NO_PODS, check_stdin, no_pods, read_edited, read_setup
+from kwhatif.cli.options import EngineOptions, InputOptions, Namespace, Seed
+from kwhatif.cli.output import Notes, finish, new_file
+from kwhatif.cli.terminal import Colour, colourful, columns
+from kwhatif.errors import UsageError
+
+if TYPE_CHECKING:
+    from kwhatif.results.gate import GateResult
+    from kwhatif.whatif.gate.run import Request
+
+__all__ = ["Formats", "app", "gate"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
+
+
+class Formats(StrEnum):
+    table = "table"
+    json = "json"
+    yaml = "yaml"
+    markdown = "markdown"
+    junit = "junit"
+    sarif = "sarif"
+    github = "github"
+    gitlab = "gitlab"
+    tap = "tap"
+
+
+@app.command()
+@grouped
+def gate(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DIR|FILE", help="Manifests as they are to be: directories, files, or '-'.", show_default=False
+        ),
+    ],
+    snapshot: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--snapshot",
+            metavar="FILE",
+            envvar="KWHATIF_SNAPSHOT",
+            help="The cluster: a snapshot, or files and directories as kubectl prints them (repeatable).",
+            show_default=False,
+        ),
+    ] = None,
+    base: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--base",
+            metavar="DIR|FILE",
+            help="Manifests as they were: only what differs is judged. Without, everything is (repeatable).",
+            show_default=False,
+        ),
+    ] = None,
+    config: Annotated[
+        str | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            envvar="KWHATIF_CONFIG",
+            help="The rules: a GatePolicy. Default: .kwhatif.yaml here or above, up to the top of the repository.",
+            show_default=False,
+        ),
+    ] = None,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rule",
+            metavar="NAME=LEVEL",
+            envvar="KWHATIF_RULE",
+            help="Let a rule count as error, warn or off, whatever the file says (repeatable).",
+            show_default=False,
+        ),
+    ] = None,
+    no_exemptions: Annotated[
+        bool,
+        typer.Option(
+            "--no-exemptions", envvar="KWHATIF_NO_EXEMPTIONS", help="Annotations exempt nothing from any rule."
+        ),
+    ] = False,
+    output: Annotated[
+        Formats, typer.Option("-o", "--output", envvar="KWHATIF_OUTPUT", help="The format to print.")
+    ] = Formats.table,
+    report: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--report",
+            metavar="FORMAT=FILE",
+            help="Also write a report in a format of -o into a file (repeatable).",
+            show_default=False,
+        ),
+    ] = None,
+    color: Annotated[Colour, typer.Option("--color", help="Colours of the table: auto has them on a terminal.")] = (
+        Colour.auto
+    ),
+    recursive: Annotated[
+        bool, typer.Option("-R/ ", "--recursive/--no-recursive", help="Read what is below directories, too.")
+    ] = True,
+    with_pending: Annotated[
+        bool, typer.Option("--with-pending", help="The snapshot's own pending pods compete for room, too.")
+    ] = False,
+    now: Annotated[
+        str | None,
+        typer.Option(
+            "--now",
+            metavar="TIME",
+            envvar="KWHATIF_NOW",
+            help="The time to tell the age of the snapshot by, such as 2026-03-01T12:00:00Z.",
+            show_default=False,
+        ),
+    ] = None,
+    namespace: Namespace = "default",
+    seed: Seed = None,
+    *,
+    inputs: InputOptions,
+    engine: EngineOptions,
+    edits: EditOptions,
+) -> None:
+    """Judge a change before it is merged: roll it out on paper, and let rules look at what comes of it.
+
+    Options count more than KWHATIF_* variables, and those more than the rules file. KWHATIF_POLICY stands for --policy.
+
+    Exit codes: 0 the gate passes, maybe with warnings, 1 it fails, 2 usage or input error.
+    """
+    from kwhatif.whatif.fidelity import insist
+    from kwhatif.whatif.gate.policy import find_policy, read_policy, rules_of
+    from kwhatif.whatif.gate.registry import all_rules
+    from kwhatif.whatif.gate.run import Terms
+    from kwhatif.whatif.gate.run import gate as ask
+
+    reports = _reports(report or ())
+    moment = _moment(now)
+    notes = Notes()
+    read = read_policy(config or find_policy(os.curdir))
+    known = all_rules()
+    rules = rules_of(read, known, rule or ())
+    told = read.policy
+    engine = dataclasses.replace(
+        engine,
+        policy=engine.policy or os.environ.get("KWHATIF_POLICY") or told.policy,
+        kubernetes_version=engine.kubernetes_version or told.kubernetes_version,
+    )
+    cluster = snapshot or told.snapshot
+    if not cluster:
+        raise UsageError("name the cluster with --snapshot, KWHATIF_SNAPSHOT, or snapshot in .kwhatif.yaml")
+    check_stdin(*files, *(base or ()), *cluster, engine.policy, config, *(edits.edits or ()))
+    request = _request(files, base, namespace, recursive=recursive, inputs=inputs)
+    edited = read_edited(cluster, edits, notes)
+    setup = read_setup(engine, notes, edited.snapshot)
+    request = dataclasses.replace(
+        request,
+        snapshot=edited.snapshot,
+        asked=edited.asked,
+        covered=edited.covered,
+        pending=with_pending,
+        seed=seed,
+    )
+    terms = Terms(
+        rules,
+        known=frozenset(known),
+        now=moment,
+        exemptions=not no_exemptions and told.exemptions == "allowed",
+        policy=f"{read.called}{', --rule ' + ' '.join(rule) if rule else ''}",
+    )
+    result = ask(request, setup, terms)
+    for text in result.warnings:
+        notes.warn(text)
+    if engine.strict:
+        insist(result.fidelity)
+    _finish(result, output, color, reports, notes)
+
+
+def _reports(given: Sequence[str]) -> list[tuple[Formats, str]]:
+    """Format and file of each --report. Raises UsageError."""
+    reports: list[tuple[Formats, str]] = []
+    for text in given:
+        name, equals, path = text.partition("=")
+        if name not in list(Formats) or not equals or not path:
+            raise UsageError(f"--report {text}: expected FORMAT=FILE with a format out of {', '.join(Formats)}")
+        if path in [other for _, other in reports]:
+            raise UsageError(f"--report {text}: another report is to be written there")
+        reports.append((Formats(name), path))
+    return reports
+
+
+def _moment(text: str | None) -> datetime:
+    if text is None:
+        return datetime.now(UTC)
+    try:
+        if _MOMENT.fullmatch(text):
+            return datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    raise UsageError(f"--now {text}: expected a time such as 2026-03-01T12:00:00Z")
+
+
+def _request(
+    files: Sequence[str], base: Sequence[str] | None, namespace: str, *, recursive: bool, inputs: InputOptions
+) -> Request:
+    """What is to be judged, the cluster still to come. Raises InputError for manifests that have nothing to judge."""
+    from kwhatif.admission.pipeline import DEFAULT_PLUGINS
+    from kwhatif.snapshot.gathering import gathered
+    from kwhatif.snapshot.load import load_manifests
+    from kwhatif.snapshot.model import Snapshot
+    from kwhatif.whatif.gate.run import Request
+    from kwhatif.workloads.controllers import TemplatePath, makes_pods
+
+    where = [TemplatePath.parse(text) for text in inputs.templates or ()]
+    extra = [name for names in inputs.admission_plugins or () for name in names.split(",")]
+    head = load_manifests(gathered(files, recursive=recursive), namespace)
+    before = None
+    if base is not None:
+        before = load_manifests(gathered(base, recursive=recursive, may_be_empty=True), namespace)
+    elif not any(makes_pods(manifest.raw, where) for manifest in head):
+        raise no_pods(files, head)
+    unread = {manifest.obj.kind or "" for manifest in head} if inputs.ignore_unknown else MAKE_NO_PODS
+    return Request(
+        Snapshot(), head, before, templates=where, admission=(*DEFAULT_PLUGINS, *extra), unread=frozenset(unread)
+    )
+
+
+def _finish(
+    result: GateResult, output: Formats, color: Colour, reports: Sequence[tuple[Formats, str]], notes: Notes
+) -> None:
+    """Print the one report and write the others, all of them or none that cannot be written."""
+    from kwhatif.report.gate_formats import FORMATS
+    from kwhatif.report.gate_table import WIDTH, gate_table
+
+    texts = [(path, FORMATS[name](result)) for name, path in reports]
+    if output is Formats.table:
+        text = gate_table(result, width=columns(WIDTH), colour=colourful(color))
+    else:
+        text = FORMATS[output](result)
+    for path, content in texts:
+        with new_file(path) as file:
+            file.write(content.encode("utf-8", "backslashreplace"))
+    finish(text, result.exit_code, notes)

@@ -1,0 +1,57 @@
+"""NodePreferAvoidPods: an annotation asks to keep the pods of some controllers off a node if that can be helped.
+
+Upstream, until 1.22: plugins/nodepreferavoidpods/node_prefer_avoid_pods.go.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from kwhatif.api.core import Node
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import Int64Array
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.interface import MAX_SCORE, Plugin, Scope
+
+ANNOTATION = "scheduler.alpha.kubernetes.io/preferAvoidPods"
+_CONTROLLERS = ("ReplicationController", "ReplicaSet")
+
+
+class NodePreferAvoidPods(Plugin[None, None]):
+    name = "NodePreferAvoidPods"
+    score_scope = Scope.NODE
+
+    def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
+        scores = np.full(nodes.size, MAX_SCORE, np.int64)
+        controller = pod.shape.controller
+        if controller is None or controller.kind not in _CONTROLLERS:
+            return scores
+        wanted = (controller.kind, controller.uid or "")
+        for place in range(nodes.size):
+            if wanted in avoided(nodes.columns.nodes[nodes.row(place)]):
+                scores[place] = 0
+        return scores
+
+
+def avoided(node: Node) -> set[tuple[str, str]]:
+    """(kind, uid) of the controllers whose pods a node would rather not have; none if its annotation is no JSON."""
+    text = (node.metadata.annotations or {}).get(ANNOTATION, "")
+    try:
+        document = json.loads(text) if text else {}
+    except ValueError:
+        return set()
+    entries = _in(document, "preferAvoidPods")
+    found = set()
+    for entry in entries if isinstance(entries, list) else ():
+        controller = _in(_in(entry, "podSignature"), "podController")
+        kind, uid = _in(controller, "kind"), _in(controller, "uid")
+        if isinstance(controller, dict):
+            found.add((kind if isinstance(kind, str) else "", uid if isinstance(uid, str) else ""))
+    return found
+
+
+def _in(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None

@@ -1,0 +1,34 @@
+"""RequestedToCapacityRatio: a given curve says how full a node should be.
+
+Upstream, until 1.22: plugins/noderesources/requested_to_capacity_ratio.go; since then a strategy of NodeResourcesFit.
+"""
+
+from __future__ import annotations
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.requests import NON_ZERO, scored_requests
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import Int64Array
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.allocation import ScoredResources
+from kwhatif.framework.interface import Handle, Plugin, Scope
+from kwhatif.plugins.resource_rates import requested_to_capacity_ratio
+
+
+class RequestedToCapacityRatio(Plugin[None, None]):
+    name = "RequestedToCapacityRatio"
+    score_scope = Scope.ROW
+
+    def __init__(self, handle: Handle) -> None:
+        super().__init__(handle)
+        self._resources = [(spec.name, spec.weight) for spec in handle.args.resources]
+        self._rate = requested_to_capacity_ratio(tuple((p.utilization, p.score) for p in handle.args.shape))
+
+    def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
+        cluster = nodes.cluster
+        asked = cluster.remember((self, pod.shape.index), lambda: self._asked(pod, cluster))
+        return self._rate(asked.on(nodes), asked)
+
+    def _asked(self, pod: PodInfo, cluster: Cluster) -> ScoredResources:
+        requests = scored_requests(pod.shape.spec, missing=NON_ZERO)
+        return ScoredResources.of(self._resources, requests, cluster, with_defaults=True)

@@ -1,0 +1,163 @@
+"""ServiceAffinity: the pods of a service share label values of their nodes, or are spread over them.
+
+Upstream, until 1.22: plugins/serviceaffinity/service_affinity.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwhatif.api.core import Service
+from kwhatif.api.selectors import Selector
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.columns import NodeColumns
+from kwhatif.cluster.shapes import PodInfo, PodShape
+from kwhatif.cluster.tally import Tally, TallySpec
+from kwhatif.cluster.types import BoolArray, Int64Array
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.events import Event, Hint, always
+from kwhatif.framework.interface import MAX_SCORE, Plugin
+from kwhatif.framework.status import SKIP, Rejection, Skip
+
+NO_MATCH = "node(s) didn't match service affinity"
+
+
+@dataclass(frozen=True, slots=True)
+class Companions:
+    """The pods that carry all of the pod's labels, counted by node; whether it has a service; labels it asks for."""
+
+    alike: Tally
+    served: bool
+    asked: Mapping[str, str]
+
+
+class ServiceAffinity(Plugin[Companions, None]):
+    name = "ServiceAffinity"
+    needs_pre_filter = True
+    reads = ("Service",)
+
+    @property
+    def requeue_hints(self) -> Mapping[Event, Hint]:
+        return {Event.POD_DELETED: always} if self.handle.args.affinity_labels else {}
+
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Companions | Skip:
+        if not self.handle.args.affinity_labels:
+            return SKIP
+        return cluster.remember((self, "filter", pod.shape.index), lambda: self._companions(pod.shape, cluster))
+
+    def _companions(self, shape: PodShape, cluster: Cluster) -> Companions:
+        wanted, namespace = shape.labels, shape.namespace
+
+        def alike(other: PodShape) -> int:
+            return int(other.namespace == namespace and wanted.items() <= other.labels.items())
+
+        key = ("alike", namespace, tuple(sorted(wanted.items())))
+        chosen = shape.spec.node_selector or {}
+        asked = {label: chosen[label] for label in self.handle.args.affinity_labels if label in chosen}
+        return Companions(cluster.tally(TallySpec(key, alike)), bool(services_of(shape, cluster)), asked)
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: Companions) -> Iterator[Rejection]:
+        wanted: list[Mapping[str, str]]
+        labels: Sequence[str] = self.handle.args.affinity_labels
+        if len(labels) <= len(state.asked) or not state.served:
+            wanted = [state.asked]
+            which = np.zeros(nodes.size, np.intp)
+        else:
+            leaders = _leaders(pod, nodes, state.alike)
+            rows, which = np.unique(leaders, return_inverse=True)
+            wanted = [self._completed(state.asked, int(row), nodes.columns) for row in rows]
+        right = np.ones(nodes.size, np.bool_)
+        for number, selector in enumerate(wanted):
+            mine = which == number
+            right[mine] = nodes.of(_matching(selector, nodes.columns))[mine]
+
+        def detail(place: int) -> str:
+            selector = wanted[which[place]]
+            return f"the service's pods are on nodes with {', '.join(f'{k}={v}' for k, v in sorted(selector.items()))}"
+
+        yield Rejection(~right, NO_MATCH, detail=detail)
+
+    def _completed(self, asked: Mapping[str, str], row: int, columns: NodeColumns) -> Mapping[str, str]:
+        """What the pod asks for, and otherwise what the node of the first pod alike has."""
+        if row < 0:
+            return asked
+        there = columns.nodes[row].metadata.labels or {}
+        return {**{label: there[label] for label in self.handle.args.affinity_labels if label in there}, **asked}
+
+    def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
+        cluster = nodes.cluster
+        return nodes.counts(cluster.remember((self, "score", pod.shape.index), lambda: _served(pod.shape, cluster)))
+
+    def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
+        labels: Sequence[str] = self.handle.args.anti_affinity_labels_preference
+        total, result = int(scores.sum()), np.zeros(len(scores))
+        for label in labels:
+            column, codes = nodes.columns.label(label), nodes.label(label)
+            there = codes >= 0
+            by_value = np.bincount(codes[there], weights=scores[there], minlength=len(column.values)).astype(np.int64)
+            share = np.full(len(scores), float(MAX_SCORE))
+            if total > 0 and len(by_value):
+                share = float(MAX_SCORE) * ((total - by_value[codes]) / float(total))
+            result = result + np.where(there, share / float(len(labels)), 0.0)
+        return result.astype(np.int64)
+
+
+def services_of(shape: PodShape, cluster: Cluster) -> list[Service]:
+    """The services that select a pod (upstream: plugins/helper/spread.go, GetPodServices)."""
+    return [
+        service
+        for service in cluster.objects.of(Service)
+        if service.namespace == shape.namespace
+        and service.spec.selector is not None
+        and service.spec.selector.items() <= shape.labels.items()
+    ]
+
+
+def _served(shape: PodShape, cluster: Cluster) -> Tally:
+    """A live count, node by node, of the pods of the pod's first service."""
+    services, namespace = services_of(shape, cluster), shape.namespace
+    selector = Selector.of_labels((services[0].spec.selector or {}) if services else {})
+
+    def counts(other: PodShape) -> int:
+        if selector.empty or other.terminating or other.namespace != namespace:
+            return 0
+        return int(selector.matches(other.labels))
+
+    return cluster.tally(TallySpec(("served", namespace, selector), counts))
+
+
+def _leaders(pod: PodInfo, nodes: NodeView, alike: Tally) -> Int64Array:
+    """int64[n]: for each node of the view, the row of the first pod alike; -1 for none.
+
+    Pods that were imagined away and put back come last, so a node whose own pods are in question leads only by
+    those that stay, or when there is nobody else.
+    """
+    everywhere = np.flatnonzero(alike.by_node > 0)
+    if nodes.unchanged:
+        return np.full(nodes.size, everywhere[0] if len(everywhere) else -1, np.int64)
+    here = nodes.counts(alike)
+    leaders = np.full(nodes.size, -1, np.int64)
+    for place in range(nodes.size):
+        row = nodes.row(place)
+        stay = any(
+            info.priority >= pod.priority and alike.weights[info.shape.index] for info in nodes.cluster.pods_on[row]
+        )
+        others = everywhere[everywhere != row]
+        candidates = [*others[:1].tolist(), *([row] if stay else [])]
+        if candidates:
+            leaders[place] = min(candidates)
+        elif here[place] > 0:
+            leaders[place] = row
+    return leaders
+
+
+def _matching(wanted: Mapping[str, str], columns: NodeColumns) -> BoolArray:
+    """bool[N]: nodes that have all these labels."""
+    right = np.ones(len(columns), np.bool_)
+    for key, value in wanted.items():
+        column = columns.label(key)
+        right &= column.codes == (column.values.index(value) if value in column.values else -2)
+    return right

@@ -1,0 +1,53 @@
+"""The default plugins of 1.22, extension point by extension point.
+
+Upstream: pkg/scheduler/apis/config/v1beta1/default_plugins.go and v1beta2/default_plugins.go of 1.22.
+"""
+
+from __future__ import annotations
+
+from kwhatif.policy.structs import Plugin, Plugins, PluginSet
+
+__all__ = ["default_plugins_of_1_22"]
+
+_POINTS: dict[str, tuple[str, ...]] = {
+    "queue_sort": ("PrioritySort",),
+    "pre_filter": (
+        *("NodeResourcesFit", "NodePorts", "VolumeRestrictions", "PodTopologySpread", "InterPodAffinity"),
+        *("VolumeBinding", "NodeAffinity"),
+    ),
+    "filter": (
+        *("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"),
+        *("VolumeRestrictions", "EBSLimits", "GCEPDLimits", "NodeVolumeLimits", "AzureDiskLimits", "VolumeBinding"),
+        *("VolumeZone", "PodTopologySpread", "InterPodAffinity"),
+    ),
+    "post_filter": ("DefaultPreemption",),
+    "pre_score": ("InterPodAffinity", "PodTopologySpread", "TaintToleration", "NodeAffinity"),
+    "reserve": ("VolumeBinding",),
+    "pre_bind": ("VolumeBinding",),
+    "bind": ("DefaultBinder",),
+}
+_SCORES = {
+    "NodeResourcesBalancedAllocation": 1,
+    "ImageLocality": 1,
+    "InterPodAffinity": 1,
+    "NodeResourcesFit": 1,
+    "NodeAffinity": 1,
+    "PodTopologySpread": 2,
+    "TaintToleration": 1,
+}
+_RENAMED = {"NodeResourcesFit": "NodeResourcesLeastAllocated"}
+"""Who scored by resources before v1beta2."""
+
+
+def default_plugins_of_1_22(*, beta2: bool, volume_capacity: bool) -> Plugins:
+    """Those of v1beta2, or of v1beta1 and what came before it."""
+    scores = dict(_SCORES)
+    if not beta2:
+        scores = {_RENAMED.get(name, name): weight for name, weight in scores.items()} | {"NodePreferAvoidPods": 10000}
+    if volume_capacity:
+        scores["VolumeBinding"] = 1
+    sets = {
+        attribute: PluginSet(enabled=tuple(Plugin(name=name) for name in names)) for attribute, names in _POINTS.items()
+    }
+    scored = tuple(Plugin(name=name, weight=weight) for name, weight in scores.items())
+    return Plugins(**sets, score=PluginSet(enabled=scored))

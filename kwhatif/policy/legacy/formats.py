@@ -1,0 +1,225 @@
+"""Old formats read into the structs of today's, field by field.
+
+Upstream: kube-scheduler/config/v1alpha1 and v1alpha2 of 1.18 with their conversions in pkg/scheduler/apis/config,
+v1beta1 of 1.22, the algorithm providers of 1.18 (pkg/scheduler/algorithmprovider), and LegacyExtender of v1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kwhatif.policy.decode import MismatchError, object_key
+from kwhatif.policy.duration import Duration
+from kwhatif.policy.golang import go_quote
+
+__all__ = ["GROUP", "REMOVED_IN", "Modernized", "legacy_format", "modernize", "modernize_extenders"]
+
+GROUP = "kubescheduler.config.k8s.io"
+POLICY = "Policy"
+REMOVED_IN = {POLICY: "1.23", "v1alpha1": "1.19", "v1alpha2": "1.19", "v1beta1": "1.23"}
+"""Old formats, and the minor that stopped reading them."""
+
+DEFAULT_PROVIDER = "DefaultProvider"
+AUTOSCALER_PROVIDER = "ClusterAutoscalerProvider"
+
+Json = dict[str, Any]
+
+
+def legacy_format(document: object) -> str:
+    """``Policy``, ``v1alpha1``, ``v1alpha2`` or ``v1beta1``; empty for every other document."""
+    if not isinstance(document, Mapping):
+        return ""
+    version, kind = document.get("apiVersion"), document.get("kind")
+    if kind == POLICY and version in ("v1", f"{GROUP}/v1"):
+        return POLICY
+    if kind == "KubeSchedulerConfiguration" and isinstance(version, str):
+        group, _, name = version.partition("/")
+        if group == GROUP and name in REMOVED_IN:
+            return name
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Modernized:
+    """A document with today's fields only, the ClusterAutoscalerProvider if it was asked for, and what was ignored."""
+
+    body: Json
+    autoscaler: bool
+    notes: tuple[str, ...]
+
+
+def modernize(document: Mapping[Any, Any], version: str) -> Modernized:
+    """A v1alpha1, v1alpha2 or v1beta1 configuration with the fields of v1. Raises MismatchError.
+
+    Fields that the format does not have stay as they are, for the reader to complain of.
+    """
+    body: Json = {object_key(key, ""): value for key, value in document.items()}
+    body.pop("apiVersion", None)
+    body.pop("kind", None)
+    ignored = [name for name in ("healthzBindAddress", "metricsBindAddress") if body.pop(name, None) is not None]
+    autoscaler = False
+    if version == "v1alpha1":
+        autoscaler = _is_autoscaler(body.pop("algorithmSource", None))
+        body["profiles"] = [_profile_of_v1alpha1(body)]
+        _leader_election(body)
+    if version in ("v1alpha1", "v1alpha2"):
+        _fields_of_profiles(body)
+        if isinstance(body.get("extenders"), list):
+            body["extenders"] = modernize_extenders(body["extenders"], "extenders")
+    notes = tuple(f"{name} is ignored: it does not bear on scheduling" for name in ignored)
+    return Modernized(body, autoscaler, notes)
+
+
+def _profile_of_v1alpha1(body: Json) -> Json:
+    """What was at the top when there was one profile. What it called postFilter ran before Score."""
+    profile: Json = {}
+    for name in ("schedulerName", "plugins", "pluginConfig"):
+        value = body.pop(name, None)
+        if value is not None:
+            profile[name] = value
+    plugins = profile.get("plugins")
+    if isinstance(plugins, Mapping):
+        renamed = {"preScore" if point == "postFilter" else point: value for point, value in plugins.items()}
+        profile["plugins"] = renamed
+    weight = body.pop("hardPodAffinitySymmetricWeight", None)
+    if weight is not None:
+        configs = profile.get("pluginConfig") or []
+        given = {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": weight}}
+        if isinstance(configs, list):
+            profile["pluginConfig"] = [*configs, given]
+    return profile
+
+
+def _is_autoscaler(source: object) -> bool:
+    """Which algorithm provider a configuration goes by."""
+    if source is None:
+        return False
+    if not isinstance(source, Mapping):
+        raise MismatchError("algorithmSource", "expected provider or policy")
+    if source.get("policy") is not None:
+        raise MismatchError(
+            "algorithmSource.policy", "the Policy is in a file or ConfigMap of its own: give that instead of this file"
+        )
+    provider = source.get("provider") or DEFAULT_PROVIDER
+    if provider not in (DEFAULT_PROVIDER, AUTOSCALER_PROVIDER):
+        known = f"known are {AUTOSCALER_PROVIDER} and {DEFAULT_PROVIDER}"
+        raise MismatchError("algorithmSource.provider", f"algorithm provider {go_quote(str(provider))}: {known}")
+    return provider == AUTOSCALER_PROVIDER
+
+
+def _leader_election(body: Json) -> None:
+    election = body.get("leaderElection")
+    if not isinstance(election, Mapping):
+        return
+    election = dict(election)
+    for old, new in (("lockObjectNamespace", "resourceNamespace"), ("lockObjectName", "resourceName")):
+        value = election.pop(old, None)
+        if value and election.get(new) and election[new] != value:
+            raise MismatchError("leaderElection", f"{new} and {old} are both set and do not match")
+        if value:
+            election[new] = value
+    body["leaderElection"] = election
+
+
+def _fields_of_profiles(body: Json) -> None:
+    """What every profile was given at the top of v1alpha1 and v1alpha2, and the point that Reserve took over."""
+    timeout, off = body.pop("bindTimeoutSeconds", None), body.pop("disablePreemption", None)
+    profiles = body.get("profiles") or [{}]
+    if not isinstance(profiles, list):
+        return
+    body["profiles"] = [_profile(each, timeout, off) if isinstance(each, Mapping) else each for each in profiles]
+
+
+def _profile(profile: Mapping[Any, Any], timeout: object, no_preemption: object) -> Json:
+    result = dict(profile)
+    plugins = result.get("plugins")
+    plugins = dict(plugins) if isinstance(plugins, Mapping) else {}
+    if (unreserve := plugins.pop("unreserve", None)) is not None:
+        plugins["reserve"] = _both(plugins.get("reserve"), unreserve)
+    if no_preemption is True:
+        plugins["postFilter"] = _both(plugins.get("postFilter"), {"disabled": [{"name": "DefaultPreemption"}]})
+    plugins = {point: _renamed(plugin_set) for point, plugin_set in plugins.items()}
+    if plugins:
+        result["plugins"] = plugins
+    if timeout is not None:
+        configs = result.get("pluginConfig") or []
+        result["pluginConfig"] = [*configs, {"name": "VolumeBinding", "args": {"bindTimeoutSeconds": timeout}}]
+    return result
+
+
+def _both(first: object, second: object) -> object:
+    """Two sets of plugins as one; a plugin that is in both is there once."""
+    if not isinstance(first, Mapping):
+        return second
+    if not isinstance(second, Mapping):
+        return first
+    merged = {}
+    for key in ("enabled", "disabled"):
+        one, other = first.get(key) or [], second.get(key) or []
+        merged[key] = [*one, *(plugin for plugin in other if plugin not in one)]
+    return {**first, **merged}
+
+
+_OLD_NAMES = {"DefaultPodTopologySpread": "SelectorSpread"}
+
+
+def _renamed(plugin_set: object) -> object:
+    if not isinstance(plugin_set, Mapping):
+        return plugin_set
+    return {
+        key: _each(plugins, _rename) if isinstance(plugins, list) else plugins for key, plugins in plugin_set.items()
+    }
+
+
+def _each(items: list[Any], change: Callable[[Mapping[Any, Any]], Json]) -> list[Any]:
+    return [change(item) if isinstance(item, Mapping) else item for item in items]
+
+
+def _rename(plugin: Mapping[Any, Any]) -> Json:
+    name = plugin.get("name")
+    return {**plugin, "name": _OLD_NAMES.get(name, name)} if isinstance(name, str) else dict(plugin)
+
+
+# --- extenders
+
+_EXTENDER_FIELDS = {
+    name.lower(): name
+    for name in (
+        *("urlPrefix", "filterVerb", "preemptVerb", "prioritizeVerb", "weight", "bindVerb", "enableHTTPS", "tlsConfig"),
+        *("httpTimeout", "nodeCacheCapable", "managedResources", "ignorable"),
+    )
+}
+_TLS_FIELDS = {
+    name.lower(): name
+    for name in ("insecure", "serverName", "certFile", "keyFile", "caFile", "certData", "keyData", "caData")
+}
+_RESOURCE_FIELDS = {"name": "name", "ignoredbyscheduler": "ignoredByScheduler"}
+
+
+def modernize_extenders(extenders: list[Any], place: str) -> list[Any]:
+    """Extenders as Policies have them: keys in any case, unknown ones ignored, timeouts in nanoseconds."""
+    return [
+        _extender(extender, f"{place}[{index}]") if isinstance(extender, Mapping) else extender
+        for index, extender in enumerate(extenders)
+    ]
+
+
+def _extender(extender: Mapping[Any, Any], place: str) -> Json:
+    known = _known(extender, _EXTENDER_FIELDS)
+    timeout = known.get("httpTimeout")
+    if isinstance(timeout, int) and not isinstance(timeout, bool):
+        known["httpTimeout"] = str(Duration(timeout))
+    elif timeout is not None:
+        raise MismatchError(f"{place}.httpTimeout", "expected nanoseconds, as a number")
+    if isinstance(known.get("tlsConfig"), Mapping):
+        known["tlsConfig"] = _known(known["tlsConfig"], _TLS_FIELDS)
+    if isinstance(known.get("managedResources"), list):
+        known["managedResources"] = _each(known["managedResources"], lambda each: _known(each, _RESOURCE_FIELDS))
+    return known
+
+
+def _known(fields: Mapping[Any, Any], names: Mapping[str, str]) -> Json:
+    found = ((names.get(str(key).lower()), value) for key, value in fields.items())
+    return {name: value for name, value in found if name is not None}

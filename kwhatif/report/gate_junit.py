@@ -1,0 +1,89 @@
+"""The gate's report as JUnit XML, the dialect that Jenkins, GitLab and the others read: a test case a finding.
+
+It knows no warnings: they are skipped cases that say so, like what is exempted, off or not applicable. ``time`` is
+always 0: readers want one, and a report does not change from run to run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from xml.etree import ElementTree as xml
+
+from kwhatif.report.escape import clean
+from kwhatif.report.fidelity_text import standing
+from kwhatif.report.gate_words import RuleReport, at, by_rule, headline, judged, numbers, place_of
+from kwhatif.results.gate import Finding, GateResult
+
+__all__ = ["gate_junit"]
+
+SUITE = "kwhatif gate"
+
+
+def gate_junit(result: GateResult) -> str:
+    """One suite: a class for each rule, in it a case for each finding, or one if there is none."""
+    cases = [case for report in by_rule(result) for case in _cases(report)]
+    failures, skipped = (sum(case.find(tag) is not None for case in cases) for tag in ("failure", "skipped"))
+    counts = {"tests": str(len(cases)), "failures": str(failures), "errors": "0"}
+    root = xml.Element("testsuites", {"name": SUITE, **counts, "time": "0"})
+    suite = xml.SubElement(root, "testsuite", {"name": SUITE, **counts, "skipped": str(skipped), "time": "0"})
+    facts = [
+        ("verdict", headline(result)),
+        ("judged", judged(result)),
+        ("rules", result.policy),
+        ("stands on", standing(result.fidelity)),
+        *(("warning", text) for text in result.warnings),
+    ]
+    properties = xml.SubElement(suite, "properties")
+    for name, value in facts:
+        xml.SubElement(properties, "property", {"name": name, "value": clean(value)})
+    suite.extend(cases)
+    xml.indent(root)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{xml.tostring(root, encoding="unicode")}\n'
+
+
+def _cases(report: RuleReport) -> Iterator[xml.Element]:
+    """The cases of a rule. Their names stay the same while numbers change, so that a history can be kept."""
+    told = [
+        ("failure", f.title, f) if f.level == "error" else ("skipped", f"warning: {f.title}", f)
+        for f in report.findings
+    ]
+    told += [("skipped", f"exempted: {e.reason}: {e.finding.title}", e.finding) for e in report.exemptions]
+    for (tag, message, finding), name in zip(told, _names([finding for *_, finding in told]), strict=True):
+        case = _case(report.rule, name)
+        _explained(case, tag, message, finding)
+        yield case
+    if not told:
+        case = _case(report.rule, report.rule)
+        if report.skipped:
+            xml.SubElement(case, "skipped", {"message": report.skipped})
+        elif report.said:
+            xml.SubElement(case, "system-out").text = clean(report.said)
+        yield case
+
+
+def _names(findings: list[Finding]) -> Iterator[str]:
+    """What a finding is about; the second one about the same gets a number."""
+    seen: Counter[str] = Counter()
+    for finding in findings:
+        name = str(finding.subject or finding.rule)
+        seen[name] += 1
+        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
+
+
+def _case(rule: str, name: str) -> xml.Element:
+    return xml.Element("testcase", {"classname": f"kwhatif.gate.{clean(rule)}", "name": clean(name), "time": "0"})
+
+
+def _explained(case: xml.Element, tag: str, message: str, finding: Finding) -> None:
+    attributes = {"message": clean(message)}
+    if tag == "failure":
+        attributes["type"] = clean(finding.rule)
+    place, measured = at(place_of(finding)), numbers(finding)
+    lines = (
+        place and f"at: {place}",
+        finding.message,
+        measured and f"numbers: {measured}",
+        finding.hint and f"hint: {finding.hint}",
+    )
+    xml.SubElement(case, tag, attributes).text = "\n".join(clean(line) for line in lines if line)

@@ -1,0 +1,176 @@
+"""The gate's report as a comment on a pull request: the verdict, the findings, and all the rest folded away.
+
+Comments have a greatest length. What does not fit is left out, from the end of each list, and the comment says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kwhatif.report.blocks import counted, some
+from kwhatif.report.escape import clean
+from kwhatif.report.fidelity_text import edited, spelt, standing
+from kwhatif.report.gate_words import at, headline, judged, numbers, place_of, shortened, tally
+from kwhatif.report.markdown import code, escaped
+from kwhatif.results.gate import Change, Exemption, Finding, GateResult, RuleOutcome
+
+__all__ = ["LONGEST", "MARKER", "gate_markdown"]
+
+MARKER = "<!-- kwhatif gate -->"
+"""The first line, which no page shows: who comments again looks for it, and replaces the comment."""
+
+LONGEST = 65_000
+"""In UTF-16 units, which are no fewer than characters. GitHub takes 65,536 characters, the others more."""
+
+LONGEST_NAME = 120
+LONGEST_TEXT = 1_000
+MOST_SHOWN = 30
+"""Findings, exemptions and warnings above the fold. The folded list has them all, if they fit."""
+
+MOST_FIELDS = 8
+
+_SIGNS = {"pass": "✅", "warn": "⚠️", "fail": "❌"}
+_LEVELS = {"error": "❌ error", "warn": "⚠️ warning"}
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A list of ``rows`` between two texts; ``most`` of them are shown, those that fit."""
+
+    opening: str
+    rows: Sequence[str] = ()
+    closing: str = ""
+    most: int = 1_000_000
+
+    def size(self) -> int:
+        return _units(self.opening + self.closing + self.left_out(len(self.rows)))
+
+    def left_out(self, number: int) -> str:
+        return f"\n_{number} more not shown here. The other reports have everything._\n"
+
+
+def gate_markdown(result: GateResult) -> str:
+    """The comment as GitHub-flavoured Markdown."""
+    parts = [*_above(result), *_folded(result)]
+    room = LONGEST - sum(part.size() for part in parts)
+    text = []
+    for part in parts:
+        kept = 0
+        for row in part.rows[: part.most]:
+            room -= _units(row)
+            if room < 0:
+                break
+            kept += 1
+        left = len(part.rows) - kept
+        text += [part.opening, *part.rows[:kept], part.left_out(left) if left else "", part.closing]
+    return "".join(text)
+
+
+def _above(result: GateResult) -> Iterator[_Part]:
+    yield _Part(
+        f"{MARKER}\n## {_SIGNS[result.verdict]} kwhatif gate {escaped(headline(result))}\n\n{_text(judged(result))}\n"
+    )
+    if result.findings:
+        rows = [_row(_LEVELS[f.level], code(f.rule), _about(f), _text(f.title), _where(f)) for f in result.findings]
+        yield _table(("", "Rule", "About", "Finding", "Where"), rows, most=MOST_SHOWN)
+    if result.exemptions:
+        yield _Part(f"\n**Exempted: {len(result.exemptions)}**\n")
+        headers = ("Rule", "About", "Finding", "Why it does not count", "Where")
+        yield _table(headers, [_exempted(exemption) for exemption in result.exemptions], most=MOST_SHOWN)
+    if result.warnings:
+        yield _Part("", [f"\n> Warning: {_text(warning)}\n" for warning in result.warnings], most=MOST_SHOWN)
+
+
+def _folded(result: GateResult) -> Iterator[_Part]:
+    if result.findings:
+        yield _details("Findings in full", _Part("", [_in_full(finding) for finding in result.findings]))
+    changes = [change for change in result.changes if change.what != "unchanged"]
+    if changes:
+        table = _table(("", "Object", "Pods", "Fields", "Where"), [_changed(change) for change in changes])
+        yield _details(f"What changed: {counted(len(changes), 'object')}", table)
+    if result.rules:
+        headers = ("Rule", "Status", "Looked at", "Wanted", "Found")
+        table = _table(headers, [_outcome(outcome) for outcome in result.rules])
+        yield _details(f"Rules: {tally(result)}", table)
+    fidelity = result.fidelity
+    lines = [standing(fidelity), *edited(fidelity.edits)]
+    lines += [f"Rules of the gate from {result.policy}."] if result.policy else []
+    lines += [f"{spelt(gap)}{f' ({some(gap.pods)})' if gap.pods else ''}" for gap in fidelity.gaps]
+    touching = len(fidelity.touching)
+    told = f"{counted(touching, 'gap')} {'touches' if touching == 1 else 'touch'} these pods"
+    yield _details(
+        f"What the answer stands on{f': {told}' if touching else ''}",
+        _Part("\n", [f"- {_text(line)}\n" for line in lines]),
+    )
+
+
+def _details(summary: str, part: _Part) -> _Part:
+    """The part, folded away. It is read as Markdown since an empty line stands before it."""
+    opening = f"\n<details>\n<summary>{escaped(summary)}</summary>\n{part.opening}"
+    return _Part(opening, part.rows, f"{part.closing}\n</details>\n", part.most)
+
+
+def _table(headers: Sequence[str], rows: Sequence[str], most: int = 1_000_000) -> _Part:
+    return _Part(f"\n{_row(*headers)}|{' --- |' * len(headers)}\n", rows, most=most)
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _in_full(finding: Finding) -> str:
+    """One paragraph. Each of its lines begins with a word of ours, so that no text makes a list or a heading."""
+    names = ", ".join(filter(None, (code(finding.rule), _about(finding), _where(finding))))
+    lines = [
+        f"**{_LEVELS[finding.level]}** {names}",
+        f"Finding: {_text(finding.title)}",
+        f"Why: {_text(finding.message)}",
+    ]
+    lines += [f"Measured: {_text(numbers(finding))}"] if finding.numbers else []
+    lines += [f"Hint: {_text(finding.hint)}"] if finding.hint else []
+    return "\n" + "  \n".join(lines) + "\n"
+
+
+def _exempted(exemption: Exemption) -> str:
+    finding = exemption.finding
+    return _row(
+        code(exemption.rule),
+        _name(str(exemption.subject)),
+        f"{_text(finding.title)} ({finding.level})",
+        _text(exemption.reason),
+        _where(finding),
+    )
+
+
+def _changed(change: Change) -> str:
+    pods = f"{change.pods_before}&nbsp;→&nbsp;{change.pods_after}" if change.pods_before or change.pods_after else "–"
+    fields = [_text(detail) for detail in change.details[:MOST_FIELDS]]
+    more = len(change.details) - len(fields)
+    fields += [f"and {more} more"] if more else []
+    return _row(change.what, _name(str(change.subject)), pods, "<br>".join(fields) or "–", _where(change))
+
+
+def _outcome(outcome: RuleOutcome) -> str:
+    told = (_text(outcome.threshold), _text(outcome.summary))
+    return _row(code(outcome.rule), outcome.status, str(outcome.checked), *(text or "–" for text in told))
+
+
+def _about(finding: Finding) -> str:
+    return _name(str(finding.subject)) if finding.subject else ""
+
+
+def _where(told: Finding | Change) -> str:
+    return _name(at(place_of(told)))
+
+
+def _name(name: str) -> str:
+    return code(shortened(clean(name), LONGEST_NAME)) if name else ""
+
+
+def _text(text: str) -> str:
+    return escaped(shortened(clean(text), LONGEST_TEXT))
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2

@@ -1,0 +1,81 @@
+"""What rules look at: the workloads of the change, the cluster after it, and answers to what if more went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results import Fidelity, Placement
+from kwhatif.results.gate import Subject
+from kwhatif.scheduling.setup import Setup
+from kwhatif.snapshot.model import Snapshot
+from kwhatif.whatif.gate.outage import Stranded, outage
+from kwhatif.whatif.gate.ownership import Owners
+from kwhatif.whatif.gate.unit import Unit
+
+__all__ = ["Context"]
+
+
+@dataclass
+class Context:
+    """Everything about the change that a rule may ask.
+
+    ``units`` are its workloads, in the order of their manifests; ``cluster`` is how things stand once it is rolled
+    out and ``before`` how they stood before, which is worked out when it is first asked for. ``margins`` has, by pod,
+    by how much its node beat the next best; only rules that say so (``scores``) find anything in there. ``tried`` are
+    the pods that a scheduler took up, by ``namespace/name``.
+    """
+
+    units: Sequence[Unit]
+    placements: Sequence[Placement]
+    cluster: Cluster
+    setup: Setup
+    snapshot: Snapshot
+    owners: Owners
+    fidelity: Fidelity
+    now: datetime
+    make_before: Callable[[], Cluster]
+    margins: dict[str, int] = field(default_factory=dict)
+    tried: dict[str, PodInfo] = field(default_factory=dict)
+
+    @cached_property
+    def before(self) -> Cluster:
+        return self.make_before()
+
+    @cached_property
+    def _running(self) -> dict[Subject, list[tuple[PodInfo, int]]]:
+        mine = {item.pod.key: unit.subject for unit in self.units for item in unit.asked}
+        found: dict[Subject, list[tuple[PodInfo, int]]] = {}
+        for info, row in self.cluster.pods():
+            owner = mine.get(info.key) or self.owners.workload_of(info.pod)
+            found.setdefault(owner, []).append((info, row))
+        return found
+
+    @cached_property
+    def owner(self) -> dict[str, Unit]:
+        """The workload of each pod that runs in the end and belongs to one of the change, by pod."""
+        return {info.key: unit for unit in self.units for info, _ in self.running(unit)}
+
+    def running(self, unit: Unit) -> Sequence[tuple[PodInfo, int]]:
+        """All pods of a workload that have a node in the end, old and new ones, and the rows of their nodes."""
+        return self._running.get(unit.subject, ())
+
+    def node(self, row: int) -> str:
+        """The name of a node."""
+        return self.cluster.columns.names[row]
+
+    def new_pods(self, unit: Unit) -> list[PodInfo]:
+        """The pods of a workload that were to be scheduled."""
+        return [self.tried[each.pod] for each in unit.placements if each.pod in self.tried]
+
+    def outage(self, nodes: Collection[str]) -> tuple[int, list[Stranded]]:
+        """What if these nodes were gone once the change is in?"""
+        return outage(self.cluster, self.setup, nodes)
+
+    def outage_before(self, nodes: Collection[str]) -> tuple[int, list[Stranded]]:
+        """What if they were gone without the change?"""
+        return outage(self.before, self.setup, nodes)

@@ -1,0 +1,81 @@
+"""How many nodes would have to be added for pods that found none, by what they would be like.
+
+Nodes are added as a what-if edit adds them, with the pods of daemon sets on them, to the cluster as it is after the
+change. The first number tried is what the requests alone would take; then one more at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.snapshot.edits import AddNodes, Given
+from kwhatif.snapshot.model import Snapshot
+from kwhatif.whatif.edit_draft import Draft
+from kwhatif.whatif.edits import edited
+from kwhatif.whatif.gate.context import Context
+from kwhatif.whatif.session import Asked, Session
+
+__all__ = ["MOST_NODES", "Growth"]
+
+MOST_NODES = 200
+"""No more are tried."""
+
+
+class Growth:
+    """The cluster after a change, to be made larger."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._after = _snapshot_after(context)
+
+    def nodes(self, pods: Sequence[PodInfo], like: str) -> int | None:
+        """How many nodes like this one it takes for all the pods; None if that many do not help."""
+        count = max(1, self._at_least(pods, like))
+        before = 0
+        while count <= MOST_NODES:
+            placed = self._placed(pods, like, count)
+            if placed == len(pods):
+                return count
+            if placed <= before:
+                return None
+            before, count = placed, count + 1
+        return None
+
+    def _at_least(self, pods: Sequence[PodInfo], like: str) -> int:
+        """What the resources that no other node has left would take, if requests could be cut at will."""
+        cluster = self._context.cluster
+        row = cluster.columns.row(like)
+        assert row is not None
+        asked = sum(cluster.shapes.requests[info.shape.index] for info in pods)
+        free = (cluster.columns.allocatable - cluster.requested).clip(min=0).sum(axis=0)
+        short = [
+            (int(want), int(has)) for want, has in zip(asked - free, cluster.columns.allocatable[row], strict=True)
+        ]
+        return max((-(-want // has) for want, has in short if want > 0 and has > 0), default=1)
+
+    def _placed(self, pods: Sequence[PodInfo], like: str, count: int) -> int:
+        grown = edited(self._after, [Given("add_nodes", AddNodes(count=count, like=like), "the gate")])
+        session = Session(grown.snapshot, self._context.setup, shapes=self._context.cluster.shapes)
+        placed = 0
+        for pod in pods:
+            scheduler = session.scheduler(pod.pod.spec.scheduler_name)
+            if scheduler is not None:
+                spec = replace(pod.pod.spec, preemption_policy="Never")
+                asked = Asked(replace(pod.pod, spec=spec))
+                placed += session.attempt(scheduler, session.info(asked)).placed
+        return placed
+
+
+def _snapshot_after(context: Context) -> Snapshot:
+    """The snapshot with the pods where the change leaves them."""
+    draft = Draft(context.snapshot)
+    names = context.cluster.columns.names
+    draft.change(Pod, lambda pod: None)
+    draft.add_pods(
+        replace(info.pod, spec=replace(info.pod.spec, node_name=names[row])) for info, row in context.cluster.pods()
+    )
+    return draft.snapshot

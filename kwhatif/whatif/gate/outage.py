@@ -1,0 +1,74 @@
+"""What if nodes were gone once the change is rolled out: do the pods they ran find room on the others?
+
+Controllers make the lost pods again, all at once; they are taken up in the scheduler's order and nobody is evicted for
+them. Pods that nobody would make again, and those of daemon sets, which want none elsewhere, are not asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.scheduling.arrivals import with_claims
+from kwhatif.scheduling.replacements import Replacements
+from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.setup import Setup
+
+__all__ = ["Stranded", "outage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stranded:
+    """A pod that ran on a node that is gone, and why the one made in its place finds no other."""
+
+    pod: PodInfo
+    message: str
+
+
+def outage(cluster: Cluster, setup: Setup, nodes: Collection[str]) -> tuple[int, list[Stranded]]:
+    """How many pods have to find another node when these are gone, and those that find none. Changes nothing."""
+    lost = _lost(cluster, nodes)
+    if not lost:
+        return 0, []
+    rest = cluster.without(nodes)
+    schedulers: dict[str, Scheduler | None] = {}
+    queue = []
+    for order, (old, pod) in enumerate(lost):
+        name = pod.spec.scheduler_name or "default-scheduler"
+        if name not in schedulers:
+            schedulers[name] = setup.scheduler(rest, name, imagined=True)
+        scheduler = schedulers[name]
+        if scheduler is not None:
+            info = rest.shapes.info(with_claims(pod, rest))
+            queue.append((scheduler.framework.queue_key(info, order), order, old, info, scheduler))
+    stranded = []
+    for _, _, old, info, scheduler in sorted(queue, key=lambda entry: entry[:2]):
+        attempt = scheduler.attempt(info)
+        if not attempt.placed and attempt.gated is None:
+            stranded.append(Stranded(old, _without_preemption(attempt.message)))
+    return len(queue), stranded
+
+
+def _without_preemption(message: str) -> str:
+    """What kept a pod from the nodes; of evictions nobody was asked."""
+    return message.partition(" preemption: ")[0].removesuffix("no new claims to deallocate,").rstrip()
+
+
+def _lost(cluster: Cluster, nodes: Collection[str]) -> list[tuple[PodInfo, Pod]]:
+    """The pods of these nodes that are made again, and those made in their place."""
+    replacements = Replacements(taken=lambda key: cluster.find(key) is not None)
+    found = []
+    for row in sorted(row for name in nodes if (row := cluster.columns.row(name)) is not None):
+        for info in cluster.pods_on[row]:
+            owner = info.shape.controller
+            if owner is None or owner.kind in ("DaemonSet", "Node"):
+                continue
+            again = replacements.after(info.pod)
+            if again is not None:
+                found.append((info, replace(again, spec=replace(again.spec, preemption_policy="Never"))))
+    return found

@@ -1,0 +1,86 @@
+"""Every pool that the change puts pods into keeps a share of its resources free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import Meta
+
+from kwhatif.results.amounts import spell_amount
+from kwhatif.results.gate import Finding, Subject
+from kwhatif.whatif.gate.context import Context
+from kwhatif.whatif.gate.rule import Level, Parameters, Rule
+from kwhatif.whatif.gate.wording import counted, percent
+from kwhatif.whatif.pools import pool_of
+
+__all__ = ["Headroom", "HeadroomParameters"]
+
+
+class HeadroomParameters(Parameters, frozen=True, kw_only=True):
+    level: Level = "warn"
+    percent: Annotated[float, Meta(ge=0, le=100, description="So much has to stay free.")] = 10
+    resources: Annotated[tuple[str, ...], Meta(description="Of these resources.")] = ("cpu", "memory")
+    pool_label: Annotated[
+        str, Meta(description="The label that tells pools apart. Default: those that makers of nodes put on them.")
+    ] = ""
+
+
+class Headroom(Rule[HeadroomParameters]):
+    name = "headroom"
+    purpose = "Every pool of nodes that gets pods keeps a share of its resources free."
+    parameters = HeadroomParameters
+
+    def threshold(self) -> str:
+        return f"at least {self.given.percent:g}% of {', '.join(self.given.resources)} free in every pool"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        cluster = context.cluster
+        columns = cluster.columns
+        pools: dict[str, list[int]] = {}
+        for row, node in enumerate(columns.nodes):
+            if not node.spec.unschedulable:
+                pools.setdefault(pool_of(node, self.given.pool_label), []).append(row)
+        touched = {
+            columns.row(placement.node)
+            for unit in context.units
+            if self.given.selects(unit)
+            for placement in unit.placements
+            if placement.node
+        }
+        least = 100.0
+        for pool, rows in sorted(pools.items()):
+            if touched.isdisjoint(rows):
+                continue
+            self.checked += 1
+            for resource in self.given.resources:
+                column = cluster.shapes.resources.column(resource)
+                whole = int(columns.allocatable[rows, column].sum())
+                free = whole - int(cluster.requested[rows, column].sum())
+                if not whole:
+                    continue
+                share = percent(free, whole)
+                least = min(least, share)
+                if free * 100 >= whole * self.given.percent:
+                    continue
+                was = whole - int(context.before.requested[rows, column].sum())
+                called = f"pool {pool}" if pool else "nodes of no pool"
+                yield self.finding(
+                    Subject(kind="Pool", name=pool or "<none>"),
+                    f"{called}: {share:g}% of {resource} left",
+                    f"Of {spell_amount(resource, whole)} {resource} on {counted(len(rows), 'node')}, "
+                    f"{spell_amount(resource, free)} ({share:g}%) stay free; it was {spell_amount(resource, was)} "
+                    f"({percent(was, whole):g}%). At least {self.given.percent:g}% should.",
+                    about=resource,
+                    numbers={
+                        "pool": pool,
+                        "resource": resource,
+                        "freePercent": share,
+                        "freePercentBefore": percent(was, whole),
+                        "percent": self.given.percent,
+                        "free": free,
+                        "allocatable": whole,
+                    },
+                    hint="add nodes to the pool, or ask for less",
+                )
+        self.summary = f"{counted(self.checked, 'pool')}, the least left is {least:g}%" if self.checked else ""

@@ -1,0 +1,88 @@
+"""The change drives no other pods out, or only few, and of those that matter least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Annotated
+
+from msgspec import Meta
+
+from kwhatif.results import Victim
+from kwhatif.results.gate import Finding
+from kwhatif.whatif.gate.context import Context
+from kwhatif.whatif.gate.rule import Level, Parameters, Rule
+from kwhatif.whatif.gate.wording import counted, some
+
+__all__ = ["Preempts", "PreemptsParameters"]
+
+
+class PreemptsParameters(Parameters, frozen=True, kw_only=True):
+    level: Level = "warn"
+    most: Annotated[int, Meta(ge=0, description="A workload may drive out so many pods.")] = 0
+    most_violations: Annotated[
+        int, Meta(ge=0, description="So many of them against a PodDisruptionBudget, whatever their priority.")
+    ] = 0
+    priority_from: Annotated[
+        int | None, Meta(description="Only pods of this priority or a higher one count towards most.")
+    ] = None
+    owners: Annotated[
+        tuple[str, ...],
+        Meta(description='Only pods of these count towards most: "ReplicaSet/web-*", * standing for anything.'),
+    ] = ()
+
+
+class Preempts(Rule[PreemptsParameters]):
+    name = "preempts"
+    purpose = "New pods drive no others out, or only so many, and none against a budget."
+    parameters = PreemptsParameters
+
+    def threshold(self) -> str:
+        given = self.given
+        which = "" if given.priority_from is None else f" of priority {given.priority_from} or more"
+        whose = f" of {', '.join(given.owners)}" if given.owners else ""
+        return f"no more than {given.most} evicted pods{which}{whose}, {given.most_violations} against a budget"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        total = 0
+        for unit in self.units(context):
+            victims = [victim for placement in unit.placements for victim in placement.victims]
+            counting = [victim for victim in victims if self._counts(victim)]
+            against = [victim for victim in victims if victim.violates]
+            total += len(victims)
+            if len(counting) <= self.given.most and len(against) <= self.given.most_violations:
+                continue
+            title = f"evicts {counted(len(victims), 'pod')}"
+            if against:
+                title += f", {len(against)} against a PodDisruptionBudget"
+            yield self.about(
+                unit,
+                title,
+                f"To make room, kube-scheduler would evict {some([_told(victim) for victim in victims])}.",
+                numbers={
+                    "evicted": len(victims),
+                    "counted": len(counting),
+                    "most": self.given.most,
+                    "violations": len(against),
+                    "mostViolations": self.given.most_violations,
+                    "highestPriority": max(victim.priority for victim in victims),
+                },
+                hint="lower the priority, ask for less, or add nodes first",
+            )
+        self.summary = f"{counted(total, 'pod')} evicted"
+
+    def _counts(self, victim: Victim) -> bool:
+        given = self.given
+        return (given.priority_from is None or victim.priority >= given.priority_from) and (
+            not given.owners or any(fnmatchcase(victim.owner, owner) for owner in given.owners)
+        )
+
+
+def _told(victim: Victim) -> str:
+    """``shop/cart-1 (priority 0, of ReplicaSet/cart, against budget shop/cart, finds no other node)``."""
+    parts = [f"priority {victim.priority}"]
+    parts += [f"of {victim.owner}"] if victim.owner else ["of no controller: it is gone for good"]
+    parts += [f"against {', '.join(victim.budgets)}"] if victim.violates else []
+    if victim.replacement:
+        parts.append(f"made again on {victim.lands_on}" if victim.lands_on else "made again, but finds no node")
+    return f"{victim.pod} ({', '.join(parts)})"

@@ -1,0 +1,76 @@
+"""The pods of a workload lie evenly over zones, or over whatever label tells places apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from kwhatif.results.gate import Finding
+from kwhatif.whatif.gate.context import Context
+from kwhatif.whatif.gate.rule import Level, Parameters, Rule
+from kwhatif.whatif.gate.rules.single_node import SERVING
+from kwhatif.whatif.gate.wording import counted, some
+
+__all__ = ["Spread", "SpreadParameters"]
+
+
+class SpreadParameters(Parameters, frozen=True, kw_only=True):
+    level: Level = "warn"
+    kinds: Annotated[tuple[str, ...], Meta(description="Only workloads of these kinds; an empty list means all.")] = (
+        SERVING
+    )
+    topology_key: Annotated[str, Meta(min_length=1, description="The label of nodes that tells places apart.")] = (
+        "topology.kubernetes.io/zone"
+    )
+    max_skew: Annotated[int, Meta(ge=1, description="By so many pods the fullest place may exceed the emptiest.")] = 1
+    replicas: Annotated[int, Meta(ge=2, description="Only workloads with so many running pods or more.")] = 2
+
+
+class Spread(Rule[SpreadParameters]):
+    """Places are those of the nodes that a pod's node selector and node affinity admit and that are not cordoned,
+    and those where a pod is."""
+
+    name = "spread"
+    purpose = "The pods of a workload lie evenly over zones, or over another topology, whatever its manifest asks for."
+    parameters = SpreadParameters
+
+    def threshold(self) -> str:
+        return f"a skew of no more than {self.given.max_skew} over {self.given.topology_key}"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        columns = context.cluster.columns
+        places = columns.label(self.given.topology_key)
+        worst = 0
+        for unit in self.units(context):
+            running = context.running(unit)
+            if len(running) < self.given.replicas:
+                continue
+            open_ = columns.matching(running[-1][0].shape.node_affinity) & ~columns.unschedulable & places.present
+            counts: Counter[str] = Counter({places.values[code]: 0 for code in np.unique(places.codes[open_]).tolist()})
+            counts.update(places.values[code] for _, row in running if (code := int(places.codes[row])) >= 0)
+            if not counts:
+                continue
+            skew = max(counts.values()) - min(counts.values())
+            worst = max(worst, skew)
+            if skew <= self.given.max_skew:
+                continue
+            told = [f"{place}: {number}" for place, number in sorted(counts.items(), key=lambda e: (-e[1], e[0]))]
+            yield self.about(
+                unit,
+                f"skew of {skew} over {self.given.topology_key}",
+                f"{counted(len(running), 'pod')} lie over {counted(len(counts), 'place')} as {some(told)}.",
+                about=self.given.topology_key,
+                numbers={
+                    "skew": skew,
+                    "maxSkew": self.given.max_skew,
+                    "topologyKey": self.given.topology_key,
+                    "pods": len(running),
+                    "places": len(counts),
+                },
+                hint=f"add a topologySpreadConstraint over {self.given.topology_key}",
+            )
+        self.summary = f"the largest skew of {counted(self.checked, 'workload')} is {worst}"

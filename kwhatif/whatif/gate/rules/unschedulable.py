@@ -1,0 +1,45 @@
+"""Every new pod finds a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import Meta
+
+from kwhatif.results.gate import Finding
+from kwhatif.whatif.gate.context import Context
+from kwhatif.whatif.gate.rule import Parameters, Rule
+
+__all__ = ["Unschedulable", "UnschedulableParameters"]
+
+
+class UnschedulableParameters(Parameters, frozen=True, kw_only=True):
+    most: Annotated[int, Meta(ge=0, description="So many pods of a workload may find no node.")] = 0
+    gated: Annotated[bool, Meta(description="Pods held back by scheduling gates count, too.")] = True
+
+
+class Unschedulable(Rule[UnschedulableParameters]):
+    name = "unschedulable"
+    purpose = "Every new pod finds a node."
+    parameters = UnschedulableParameters
+
+    def threshold(self) -> str:
+        return f"no more than {self.given.most} pods of a workload without a node"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        pods = left = 0
+        for unit in self.units(context):
+            out = [each for each in unit.pending if self.given.gated or each.outcome != "gated"]
+            pods, left = pods + len(unit.placements), left + len(out)
+            if len(out) > self.given.most:
+                first = out[0]
+                others = "" if len(out) == 1 else f" (and {len(out) - 1} more)"
+                yield self.about(
+                    unit,
+                    f"{len(out)} of {len(unit.placements)} new pods find no node",
+                    f"{first.pod}{others}: {first.message or first.outcome}",
+                    numbers={"pods": len(unit.placements), "pending": len(out), "most": self.given.most},
+                    hint="kwhatif explain says for every node what it would take",
+                )
+        self.summary = f"{pods - left} of {pods} new pods have a node"

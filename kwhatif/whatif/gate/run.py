@@ -1,0 +1,331 @@
+"""May this change go into the cluster? It is rolled out on paper, and then every rule looks at what came of it.
+
+What is removed leaves first; what supports the others is put in next; then all new pods are scheduled, by priority;
+then updates are rolled out one by one, as ``place`` does it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from kwhatif.admission.pipeline import DEFAULT_PLUGINS
+from kwhatif.api.core import Pod
+from kwhatif.api.meta import Resource
+from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results import Placement
+from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subject
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.setup import Setup
+from kwhatif.snapshot.load import Manifest
+from kwhatif.snapshot.model import Snapshot
+from kwhatif.whatif.edit_draft import Draft, counted
+from kwhatif.whatif.expand import Expanded, expand
+from kwhatif.whatif.gate.change import compared
+from kwhatif.whatif.gate.context import Context
+from kwhatif.whatif.gate.exemptions import EXEMPTIONS, forbidden, read_claims, settle
+from kwhatif.whatif.gate.ownership import Owners
+from kwhatif.whatif.gate.removal import remove
+from kwhatif.whatif.gate.rule import Rule
+from kwhatif.whatif.gate.unit import Unit, subject_of
+from kwhatif.whatif.gate.units import units_of
+from kwhatif.whatif.place import place
+from kwhatif.whatif.session import Asked, Session, pending_pods
+from kwhatif.workloads.controllers import TemplatePath
+
+__all__ = ["Request", "Terms", "gate"]
+
+NOTHING = "nothing to judge: the change makes no pods and takes none away"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to judge, and where.
+
+    ``base`` is None if there is nothing to compare with. ``asked`` are pods that what-if edits left without a node;
+    with ``pending`` the snapshot's own waiting pods compete for room, too. ``unread`` are kinds of the manifests that
+    are known to have no pods.
+    """
+
+    snapshot: Snapshot
+    head: Sequence[Manifest]
+    base: Sequence[Manifest] | None = None
+    asked: Sequence[Asked] = ()
+    pending: bool = False
+    covered: Collection[str] | None = None
+    templates: Sequence[TemplatePath] = ()
+    admission: Sequence[str] = DEFAULT_PLUGINS
+    unread: Collection[str] = ()
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How to judge.
+
+    ``known`` are the rules that an exemption may name, run or not; none counts unless ``exemptions``. ``policy`` says
+    where the rules came from.
+    """
+
+    rules: Sequence[Rule[Any]]
+    known: Collection[str]
+    now: datetime
+    exemptions: bool = True
+    policy: str = ""
+
+
+def gate(request: Request, setup: Setup, terms: Terms) -> GateResult:
+    """Judge a change. The snapshot stays as it is. Raises InputError for objects that cannot be understood."""
+    found = compared(request.base, request.head, request.templates)
+    draft = Draft(request.snapshot)
+    remove(draft, {subject_of(manifest) for manifest in found.removed}, Owners(request.snapshot))
+    expanded = expand(found.apply, draft.snapshot, plugins=request.admission, templates=request.templates)
+    _put(draft, expanded.objects)
+    others = [f"{n} {kind}" for kind, n in sorted(expanded.unknown.items()) if kind not in request.unread]
+    session = _Session(
+        draft.snapshot,
+        setup,
+        seed=request.seed,
+        detailed=any(rule.scores and rule.given.level != "off" for rule in terms.rules),
+        covered=request.covered,
+    )
+    forked = session.cluster.fork()
+    result = place(session, _asked(request, draft, expanded), rollouts=expanded.rollouts, others=others)
+    result = replace(result, placements=tuple(_in_the_end(result.placements)))
+    owners = Owners(draft.snapshot)
+    units = units_of(found.apply, request.templates, expanded, request.asked, result, owners)
+
+    def before() -> Cluster:
+        if not found.removed:
+            return forked
+        return Session(request.snapshot, setup, shapes=session.cluster.shapes).cluster
+
+    context = Context(
+        units=units,
+        placements=result.placements,
+        cluster=session.cluster,
+        setup=setup,
+        snapshot=draft.snapshot,
+        owners=owners,
+        fidelity=result.fidelity,
+        now=terms.now,
+        make_before=before,
+        margins=session.margins,
+        tried=session.tried,
+    )
+    changes = tuple(_told(found.changes, request, context))
+    judged = _Judged(context, terms)
+    nothing = request.base is not None and not others and not _happens(units, changes)
+    if not nothing:
+        judged.run()
+    return GateResult(
+        verdict=judged.verdict,
+        judged="everything" if request.base is None else "change",
+        note=NOTHING if nothing else "",
+        changes=changes,
+        placements=result.placements,
+        rules=tuple(judged.outcomes()),
+        findings=tuple(judged.findings),
+        exemptions=tuple(judged.exempted),
+        warnings=(*result.warnings, *_strangers(changes, context), *judged.warnings),
+        fidelity=result.fidelity,
+        policy=terms.policy,
+    )
+
+
+# --- the change
+
+
+class _Session(Session):
+    """A session that remembers what it tried, and by how much a node beat the next best if scores are kept at all."""
+
+    def __init__(self, *given: Any, detailed: bool = False, **more: Any) -> None:
+        super().__init__(*given, detailed=detailed, **more)
+        self.margins: dict[str, int] = {}
+        self.tried: dict[str, PodInfo] = {}
+
+    def attempt(self, scheduler: Scheduler, pod: PodInfo) -> Attempt:
+        attempt = super().attempt(scheduler, pod)
+        self.tried[pod.key] = pod
+        self.margins.pop(pod.key, None)
+        if attempt.placed and attempt.scores:
+            totals = np.sort(sum(score.weighted for score in attempt.scores))
+            self.margins[pod.key] = int(totals[-1] - totals[-2]) if len(totals) > 1 else int(totals[-1])
+        return attempt
+
+
+def _put(draft: Draft, objects: Sequence[Resource]) -> None:
+    """What the scheduler reads of the manifests, besides pods, in place of what has the same name."""
+    by_kind: dict[type[Resource], dict[tuple[str, str], Resource]] = {}
+    for obj in objects:
+        by_kind.setdefault(type(obj), {})[obj.namespace, obj.name] = obj
+    for kind, new in by_kind.items():
+        draft.change(kind, lambda obj, new=new: new.pop((obj.namespace, obj.name), obj))  # type: ignore[misc]
+        for obj in new.values():
+            draft.snapshot.objects.add(obj)
+
+
+def _asked(request: Request, draft: Draft, expanded: Expanded) -> list[Asked]:
+    """The pods to schedule."""
+    asked = [*request.asked, *expanded.pods]
+    if request.pending:
+        given = {item.pod.key for item in asked}
+        asked += [item for item in pending_pods(draft.snapshot) if item.pod.key not in given]
+    return asked
+
+
+def _in_the_end(placements: Sequence[Placement]) -> Iterator[Placement]:
+    """The placements; a new pod that had to leave again for another one, and finds no other node, has none."""
+    evicted = {victim.pod: (each, victim) for each in placements for victim in each.victims}
+    for placement in placements:
+        who, victim = evicted.get(placement.pod, (None, None))
+        if who is None or victim is None or victim.lands_on or not placement.node:
+            yield placement
+        else:
+            text = f"it had to leave {placement.node} again for {who.pod}, and finds no other node"
+            yield replace(placement, outcome="preempted", node="", message=text)
+
+
+def _strangers(changes: Sequence[Change], context: Context) -> Iterator[str]:
+    """Workloads that are new to the snapshot although their pods run in it."""
+    updated = {unit.subject for unit in context.units if unit.plan is not None}
+    for change in changes:
+        known = change.subject in updated or change.subject.kind == "Pod" or change.what not in ("added", "changed")
+        if not known and change.pods_after > change.pods_before > 0:
+            yield (
+                f"{change.subject} is not in the snapshot, though {counted(change.pods_before, 'pod')} of it are: they "
+                "are taken to stay beside the new ones"
+            )
+
+
+def _told(changes: Sequence[Change], request: Request, context: Context) -> Iterator[Change]:
+    """The changes with the numbers of their pods; without a base they are told by what is in the cluster."""
+    owners, pods = Owners(request.snapshot), request.snapshot.objects.of(Pod)
+    counts: Counter[Subject] = Counter()
+    if changes:
+        counts.update(owners.workload_of(pod) for pod in pods if (pod.status.phase or "") not in FINISHED)
+    units = {unit.subject: unit for unit in context.units}
+    for change in changes:
+        before, unit = counts[change.subject], units.get(change.subject)
+        if unit is None:
+            yield replace(change, pods_before=before, pods_after=before if change.what == "unchanged" else 0)
+            continue
+        what = change.what
+        if request.base is None and unit.plan is not None:
+            what = "changed" if unit.plan.creates or unit.plan.removes else "unchanged"
+        after = len(context.running(unit)) + len(unit.pending)
+        yield replace(change, what=what, pods_before=before, pods_after=after)
+
+
+def _happens(units: Sequence[Unit], changes: Sequence[Change]) -> bool:
+    """Whether anything happens to a pod, or would but for a refusal."""
+    return any(
+        unit.placements
+        or unit.refusals
+        or unit.failed
+        or (unit.plan is not None and (unit.plan.creates or unit.plan.removes or unit.plan.unfinished))
+        for unit in units
+    ) or any(change.what == "removed" and change.pods_before for change in changes)
+
+
+# --- the verdict
+
+
+class _Judged:
+    """What the rules say of a change."""
+
+    def __init__(self, context: Context, terms: Terms) -> None:
+        self._context, self._terms = context, terms
+        self.findings: list[Finding] = []
+        self.exempted: list[Any] = []
+        self.warnings: list[str] = []
+        self._outcomes: list[RuleOutcome] | None = None
+
+    def run(self) -> None:
+        units = self._context.units
+        claims, wrong = read_claims(units, self._terms.known) if self._terms.exemptions else ({}, [])
+        if not self._terms.exemptions:
+            self.warnings += forbidden(units)
+        self._outcomes = []
+        for rule in self._terms.rules:
+            found = [] if rule.given.level == "off" else list(rule.check(self._context))
+            counted_, exempted = settle(found, claims)
+            self.findings += counted_
+            self.exempted += exempted
+            self._outcomes.append(_outcome(rule, counted_, bool(exempted)))
+        if claims or wrong:
+            self.findings += wrong
+            self._outcomes.append(
+                RuleOutcome(
+                    rule=EXEMPTIONS,
+                    level="error",
+                    status="failed" if wrong else "passed",
+                    checked=len(claims) + len(wrong),
+                    findings=len(wrong),
+                    threshold="each names a rule and a reason",
+                    summary=f"{counted(len(claims) + len(wrong), 'exemption')}, {len(self.exempted)} made use of",
+                )
+            )
+        self.findings.sort(key=_place)
+
+    @property
+    def verdict(self) -> Any:
+        if any(finding.level == "error" for finding in self.findings):
+            return "fail"
+        return "warn" if self.findings else "pass"
+
+    def outcomes(self) -> list[RuleOutcome]:
+        """What came of each rule; if none was asked, none applies."""
+        if self._outcomes is not None:
+            return self._outcomes
+        return [
+            RuleOutcome(
+                rule=rule.name,
+                level=rule.given.level,
+                status="off" if rule.given.level == "off" else "not applicable",
+                threshold=rule.threshold(),
+            )
+            for rule in self._terms.rules
+        ]
+
+
+def _outcome(rule: Rule[Any], found: Sequence[Finding], exempted: bool) -> RuleOutcome:
+    level = rule.given.level
+    if level == "off":
+        status = "off"
+    elif found:
+        status = "failed" if level == "error" else "warned"
+    elif exempted:
+        status = "exempted"
+    else:
+        status = "passed" if rule.checked else "not applicable"
+    return RuleOutcome(
+        rule=rule.name,
+        level=level,
+        status=status,  # type: ignore[arg-type]
+        checked=rule.checked,
+        findings=len(found),
+        threshold=rule.threshold(),
+        summary=rule.summary,
+    )
+
+
+def _place(finding: Finding) -> tuple[Any, ...]:
+    """Errors first, then by file, line and rule."""
+    where = finding.location
+    return (
+        finding.level != "error",
+        where.file if where else "",
+        where.line if where else 0,
+        finding.rule,
+        str(finding.subject or ""),
+        finding.title,
+    )

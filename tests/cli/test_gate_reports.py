@@ -1,0 +1,86 @@
+"""``kwhatif gate`` on the sample, with all its reports: they agree, and colour and width are as asked."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from kwhatif.cli.terminal import Colour, colourful, columns
+from kwhatif.report.gate_formats import FORMATS
+from tests.cli.running import refused, run
+from tests.report.gate_reading import READERS
+from tests.report.test_gate_formats import check
+
+SAMPLE = "../samples/gate"
+JUDGE = ("gate", f"{SAMPLE}/head", "--base", f"{SAMPLE}/base", "--now", "2026-03-01T12:00:00Z", "--config")
+
+
+@pytest.mark.parametrize(("rules", "code"), [("pass", 0), ("warn", 0), ("fail", 1)])
+def test_all_reports_of_one_run_are_valid_and_have_the_same_findings(tmp_path: Path, rules: str, code: int) -> None:
+    reports = [word for name in FORMATS for word in ("--report", f"{name}={tmp_path / name}")]
+    ran = run(*JUDGE, f"{SAMPLE}/rules-{rules}.yaml", *reports)
+    assert ran.code == code
+    texts = {name: (tmp_path / name).read_text() for name in FORMATS}
+    assert texts["table"] == ran.out
+    for name, text in texts.items():
+        check(name, text)
+    found = {name: sorted(READERS[name](text)) for name, text in texts.items()}
+    assert all(each == found["json"] for each in found.values())
+    assert bool(found["json"]) == (rules != "pass")
+
+
+def test_an_empty_change_passes_and_says_so_in_every_format() -> None:
+    words = ("gate", f"{SAMPLE}/base", "--base", f"{SAMPLE}/base", "--config", f"{SAMPLE}/rules-fail.yaml")
+    for name in set(FORMATS) - {"gitlab"}:
+        ran = run(*words, "-o", name)
+        assert (ran.code, "othing to judge" in ran.out) == (0, True)
+    assert run(*words, "-o", "gitlab").out == "[]\n"
+
+
+def test_reports_that_cannot_be_written_or_named_are_refused(tmp_path: Path) -> None:
+    rules = f"{SAMPLE}/rules-pass.yaml"
+    assert "expected FORMAT=FILE" in refused(*JUDGE, rules, "--report", "pdf=x")
+    there = tmp_path / "missing" / "x"
+    assert "cannot be written" in refused(*JUDGE, rules, "--report", f"json={there}")
+
+
+# --- colour and width
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("asked", "env", "wanted"),
+    [
+        (Colour.auto, {"TERM": "xterm"}, True),
+        (Colour.auto, {"TERM": "xterm", "NO_COLOR": "1"}, False),
+        (Colour.auto, {"TERM": "xterm", "NO_COLOR": ""}, True),
+        (Colour.auto, {"TERM": "dumb"}, False),
+        (Colour.always, {"NO_COLOR": "1"}, True),
+        (Colour.never, {"TERM": "xterm"}, False),
+    ],
+)
+def test_a_terminal_has_colours_unless_somebody_does_not_want_them(
+    asked: Colour, env: dict[str, str], wanted: bool
+) -> None:
+    with mock.patch.dict(os.environ, env, clear=True), mock.patch("sys.stdout", Terminal()):
+        assert colourful(asked) is wanted
+        assert columns(100) == 100
+        os.environ["COLUMNS"] = "77"
+        assert columns(100) == 77
+
+
+def test_what_is_no_terminal_has_no_colours_and_a_width_of_its_own() -> None:
+    with mock.patch.dict(os.environ, {"TERM": "xterm", "COLUMNS": "77"}), mock.patch("sys.stdout", io.StringIO()):
+        assert not colourful(Colour.auto)
+        assert columns(100) == 100
+    rules = f"{SAMPLE}/rules-warn.yaml"
+    assert "\x1b" not in run(*JUDGE, rules).out
+    assert run(*JUDGE, rules, "--color", "always").out.startswith("\x1b[1;33mWARN\x1b[0m  ")

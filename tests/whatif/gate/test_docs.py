@@ -1,0 +1,88 @@
+"""What the pages about the gate say is what the code has."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+
+from kwhatif.cli.main import COMMANDS
+from kwhatif.whatif.gate.policy import DEFAULT_RULES, GatePolicy, read_policy, rules_of
+from kwhatif.whatif.gate.registry import in_tree, register
+from kwhatif.whatif.gate.rule import Parameters
+from tests.console import blocks
+
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "gate.md").read_text("utf-8")
+GUIDE = (DOCS / "gate-in-ten-minutes.md").read_text("utf-8")
+ROWS = {match[1]: match[0] for match in re.finditer(r"^\| `([a-z-]+)` \|.*$", PAGE, re.MULTILINE)}
+COMMON = {field.name for field in msgspec.structs.fields(Parameters)}
+
+
+def test_the_table_has_every_rule() -> None:
+    assert set(ROWS) == set(in_tree())
+
+
+@pytest.mark.parametrize("name", sorted(in_tree()))
+def test_a_row_says_level_purpose_and_thresholds(name: str) -> None:
+    known = in_tree()[name]
+    _, _, level, purpose, thresholds, _ = ROWS[name].split("|")
+    parameters = known.parameters()
+    assert (level.strip(), purpose.strip()) == (parameters.level, known.purpose)
+    own = [field for field in msgspec.structs.fields(known.parameters) if field.name not in COMMON]
+    for field in own:
+        value = getattr(parameters, field.name)
+        assert f"`{field.encode_name}" in thresholds
+        if value not in (None, (), ""):
+            spelt = (
+                f"[{', '.join(value)}]" if isinstance(value, tuple) else str(value).lower() if value is True else value
+            )
+            assert (
+                f"`{field.encode_name}: {spelt:g}`"
+                if isinstance(value, float)
+                else f"`{field.encode_name}: {spelt}`" in (thresholds)
+            )
+
+
+def test_the_rules_that_are_on_by_default_are_named() -> None:
+    assert f"these are run: {', '.join(f'`{name}`' for name in DEFAULT_RULES)}." in PAGE.replace("\n", " ")
+
+
+@pytest.mark.parametrize("text", [*blocks(PAGE, "yaml"), *blocks(GUIDE, "yaml")])
+def test_documents_of_the_pages_can_be_read(text: str, tmp_path: Path) -> None:
+    document = yaml.safe_load(text)
+    if "kind" not in document:
+        assert "kwhatif.dev/ignore" in document["metadata"]["annotations"]
+        return
+    path = tmp_path / ".kwhatif.yaml"
+    path.write_text(text)
+    assert rules_of(read_policy(str(path)), in_tree())
+
+
+def test_every_field_of_the_file_and_every_variable_is_told() -> None:
+    (first, *_) = blocks(PAGE, "yaml")
+    fields = [field.encode_name for field in msgspec.structs.fields(GatePolicy) if field.name != "metadata"]
+    assert [line.split(":")[0] for line in first.splitlines() if re.match(r"\w+:", line)] == [
+        "apiVersion",
+        "kind",
+        *fields,
+    ]
+    source = (DOCS.parent / "kwhatif" / "cli" / "gate.py").read_text()
+    for variable in set(re.findall(r"KWHATIF_[A-Z_]+[A-Z]", source)) - {"KWHATIF_"}:
+        assert f"`{variable}`" in PAGE
+
+
+def test_the_rule_of_the_page_is_one() -> None:
+    (program,) = blocks(PAGE, "python")
+    found: dict[str, object] = {}
+    exec(program, found)
+    rules = dict(in_tree())
+    register(rules, found["MaxPods"], "the page")
+    assert "max-pods" in rules
+
+
+def test_the_command_is_in_the_table() -> None:
+    assert COMMANDS["gate"][0] == "gate"

@@ -1,0 +1,123 @@
+"""Rules are found by walking and by entry points, and looked at when they are registered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, EntryPoints
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from kwhatif.errors import KwhatifError
+from kwhatif.results.gate import Finding
+from kwhatif.whatif.gate import registry
+from kwhatif.whatif.gate.context import Context
+from kwhatif.whatif.gate.registry import all_rules, in_tree, register
+from kwhatif.whatif.gate.rule import Parameters, Rule
+from tests.builders import node
+from tests.whatif.gate.judging import new, snapshot_of
+
+RULES = {
+    *("fidelity", "fits-without", "headroom", "limits", "new-nodes", "pinned", "preempts", "quota"),
+    *("rollout-deadlock", "score-margin", "single-node", "snapshot-age", "spread", "unschedulable"),
+}
+
+
+def test_all_rules_of_the_package_are_found() -> None:
+    assert set(in_tree()) == RULES
+
+
+def test_every_rule_is_in_the_file_of_its_name_and_says_what_it_wants() -> None:
+    for name, known in in_tree().items():
+        assert known.__module__ == f"kwhatif.whatif.gate.rules.{name.replace('-', '_')}"
+        assert known(known.parameters()).threshold()
+        assert known.purpose.endswith(".")
+
+
+class MaxPodsParameters(Parameters, frozen=True, kw_only=True):
+    pods: int = 3
+
+
+class MaxPods(Rule[MaxPodsParameters]):
+    name = "max-pods"
+    purpose = "A workload makes no more than so many pods."
+    parameters = MaxPodsParameters
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        for unit in self.units(context):
+            if len(unit.placements) > self.given.pods:
+                yield self.about(unit, "too many pods", f"{len(unit.placements)} of {self.given.pods}")
+
+
+def with_entry(value: str, name: str = "mine") -> Any:
+    """As if a package announced a rule."""
+    found = EntryPoints([EntryPoint(name, value, registry.GROUP)])
+    return mock.patch.object(registry, "entry_points", return_value=found)
+
+
+def test_a_rule_from_outside_is_as_good_as_any() -> None:
+    with with_entry(f"{__name__}:MaxPods"):
+        known = all_rules()
+    assert set(known) == RULES | {"max-pods"}
+    from kwhatif.policy.load import load_configuration
+    from kwhatif.scheduling.setup import Setup
+    from kwhatif.whatif.gate.policy import GatePolicy, ReadPolicy, rules_of
+    from kwhatif.whatif.gate.run import Request, Terms, gate
+    from tests.builders import FEATURES
+    from tests.whatif.gate.judging import NOON, datetime, manifests
+
+    rules = rules_of(ReadPolicy(GatePolicy(rules={"max-pods": {"pods": 1}})), known)
+    request = Request(snapshot_of([node("n1")]), manifests(new("Deployment", "web", 2)))
+    setup = Setup(load_configuration(None, source=""), FEATURES)
+    result = gate(request, setup, Terms(rules, set(known), datetime.fromisoformat(NOON)))
+    assert [finding.message for finding in result.findings] == ["2 of 1"]
+
+
+def rule(**parts: Any) -> type:
+    """A rule that lacks what is given as None."""
+    whole = {"name": "mine", "purpose": "A purpose.", "check": lambda self, context: iter(()), **parts}
+    return type("Mine", (Rule,), {key: value for key, value in whole.items() if value is not None})
+
+
+class Needy(Parameters, frozen=True, kw_only=True):
+    pods: int
+
+
+async def later(self: Any, context: Any) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("known", "problem"),
+    [
+        pytest.param(len, "here: expected a class, found <built-in function len>", id="no class"),
+        pytest.param(rule(name=None), 'here: class Mine has no name such as "max-pods"', id="no name"),
+        pytest.param(rule(name="Max Pods"), 'here: class Mine has no name such as "max-pods"', id="no word"),
+        pytest.param(rule(name="quota"), "here: rule quota is given twice", id="twice"),
+        pytest.param(
+            type("Mine", (), {"name": "mine"}), "plugin mine: registration: class Mine is no subclass", id="base"
+        ),
+        pytest.param(rule(purpose=" "), "plugin mine: registration: purpose does not say", id="no purpose"),
+        pytest.param(rule(parameters=dict), "plugin mine: registration: parameters should be a subclass", id="dict"),
+        pytest.param(
+            rule(parameters=Needy), "plugin mine: registration: parameters need defaults, which pods lack", id="needy"
+        ),
+        pytest.param(rule(check=None), "plugin mine: registration: check(context) is missing", id="no check"),
+        pytest.param(
+            rule(check=lambda self, one, other: iter(())),
+            "plugin mine: registration: check(one, other) should take (context)",
+            id="arguments",
+        ),
+        pytest.param(rule(check=later), "plugin mine: registration: check(context) should not be async", id="async"),
+    ],
+)
+def test_what_is_wrong_with_a_rule_is_said_when_it_is_registered(known: object, problem: str) -> None:
+    with pytest.raises(KwhatifError) as caught:
+        register(dict(in_tree()), known, "here")
+    assert str(caught.value).startswith(problem)
+
+
+def test_an_entry_point_that_cannot_be_loaded_is_named() -> None:
+    with with_entry("nowhere.at.all:Rule"), pytest.raises(KwhatifError) as caught:
+        all_rules()
+    assert str(caught.value) == "entry point mine: ModuleNotFoundError: No module named 'nowhere'"
