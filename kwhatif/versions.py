@@ -297,6 +297,21 @@ class Features:
         "VolumeRestrictions knows claims for one pod alone (ReadWriteOncePod), and looks claims up in PreFilter",
         "framework/plugins/volumerestrictions/volume_restrictions.go",
     )
+    only_cinder_migrates: bool = _until(
+        "1.23",
+        "of in-tree disks only Cinder's are left to a CSI driver, on nodes whose CSINode lists the plugin as migrated",
+        "pkg/features (CSIMigrationAWS and its like), framework/plugins/nodevolumelimits/utils.go",
+    )
+    volume_limits_see_claims_alone: bool = _until(
+        "1.23",
+        "volume limits pass over ephemeral volumes and claims that do not exist",
+        "framework/plugins/nodevolumelimits/csi.go, framework/plugins/nodevolumelimits/non_csi.go",
+    )
+    volume_zones_have_one_name: bool = _until(
+        "1.29",
+        "the zone of a volume is looked for on nodes under the very label that the volume has",
+        "framework/plugins/volumezone/volume_zone.go",
+    )
     spread_counts_whole_domains: bool = _until(
         "1.24",
         "the pods of a topology domain count on all its nodes, if the pod's node affinity admits one of them",

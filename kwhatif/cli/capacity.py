@@ -76,7 +76,7 @@ def capacity(
     notes = Notes()
     edited = read_edited(snapshot, edits, notes)
     setup = read_setup(engine, notes, edited.snapshot)
-    expanded = expanded_from(files, namespace, edited.snapshot, inputs)
+    expanded = expanded_from(files, namespace, edited.snapshot, inputs, anew=True)
     unknown = add_objects(edited.snapshot, expanded, notes, ignore_unknown=inputs.ignore_unknown)
     session = Session(edited.snapshot, setup, covered=edited.covered)
     result = ask(session, expanded, release=release, at_least=at_least, limit=limit, others=unknown, first=edited.asked)

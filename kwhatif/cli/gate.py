@@ -113,7 +113,7 @@ def gate(
         Colour.auto
     ),
     recursive: Annotated[
-        bool, typer.Option("-R/ ", "--recursive/--no-recursive", help="Read what is below directories, too.")
+        bool, typer.Option("--recursive/--no-recursive", "-R", help="Read what is below directories, too.")
     ] = True,
     with_pending: Annotated[
         bool, typer.Option("--with-pending", help="The snapshot's own pending pods compete for room, too.")
@@ -241,7 +241,7 @@ def _request(
 def _finish(
     result: GateResult, output: Formats, color: Colour, reports: Sequence[tuple[Formats, str]], notes: Notes
 ) -> None:
-    """Print the one report and write the others, all of them or none that cannot be written."""
+    """Print the one report and write the others, which have to be rendered all before any is written."""
     from kwhatif.report.gate_formats import FORMATS
     from kwhatif.report.gate_table import WIDTH, gate_table
 

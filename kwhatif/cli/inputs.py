@@ -197,10 +197,12 @@ def expanded_from(
     options: InputOptions,
     *,
     pods_needed: bool = True,
+    anew: bool = False,
 ) -> Expanded:
     """What becomes of the manifests. Raises InputError if there is nothing in them that could have pods.
 
-    An empty render must not pass for a good answer, unless no pods are needed.
+    An empty render must not pass for a good answer, unless no pods are needed. ``anew`` takes no workload for one that
+    is in the cluster already, of which only what an update changes would be new.
     """
     from kwhatif.admission.pipeline import DEFAULT_PLUGINS
     from kwhatif.snapshot.load import load_manifests
@@ -212,7 +214,7 @@ def expanded_from(
     manifests = load_manifests(paths, namespace)
     where = [TemplatePath.parse(text) for text in options.templates or ()]
     extra = [name for names in options.admission_plugins or () for name in names.split(",")]
-    expanded = expand(manifests, snapshot, plugins=(*DEFAULT_PLUGINS, *extra), templates=where)
+    expanded = expand(manifests, snapshot, plugins=(*DEFAULT_PLUGINS, *extra), templates=where, anew=anew)
     if pods_needed and expanded.empty and not any(makes_pods(manifest.raw, where) for manifest in manifests):
         raise no_pods(paths, manifests)
     return expanded

@@ -7,11 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from kwhatif.api.core import DiskSource, Pod, Volume
 from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
 from kwhatif.cluster.storage import Storage, claim_names, class_of_claim
 
-__all__ = ["MIGRATED", "PORTWORX", "TOO_MANY", "Found", "Named", "attached_by_api", "is_attachable", "volumes_of"]
+__all__ = [
+    "MIGRATED",
+    "PORTWORX",
+    "TOO_MANY",
+    "Found",
+    "Named",
+    "attached_by_api",
+    "is_attachable",
+    "volumes_of",
+    "with_claims_alone",
+]
 
 TOO_MANY = "node(s) exceed max volume count"
 
@@ -55,6 +67,12 @@ def volumes_of(pod: Pod, storage: Storage, *, new: bool) -> tuple[frozenset[Foun
         if named is not None:
             found.add(named)
     return frozenset(found), ""
+
+
+def with_claims_alone(pod: Pod) -> Pod:
+    """The pod without the volumes that are not claims by name."""
+    claims = [volume for volume in pod.spec.volumes or () if volume.persistent_volume_claim is not None]
+    return replace(pod, spec=replace(pod.spec, volumes=claims))
 
 
 def _behind(claim: PersistentVolumeClaim, storage: Storage) -> Found | None:

@@ -29,6 +29,7 @@ from kwhatif.plugins.attachable import (
     attached_by_api,
     is_attachable,
     volumes_of,
+    with_claims_alone,
 )
 from kwhatif.plugins.volume_migration import migrates
 from kwhatif.versions import Features
@@ -85,7 +86,9 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
             return SKIP
         attached = cluster.remember((self, "attached"), lambda: _attached(cluster, self.handle.features))
         _follow(attached, cluster)
-        found, problem = volumes_of(pod.pod, cluster.storage, new=True)
+        claims_alone = self.handle.features.volume_limits_see_claims_alone
+        own = with_claims_alone(pod.pod) if claims_alone else pod.pod
+        found, problem = volumes_of(own, cluster.storage, new=not claims_alone)
         return NewVolumes(_sightings(found, attached, len(cluster)), problem, attached)
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: NewVolumes | None) -> Iterator[Rejection]:
@@ -206,7 +209,8 @@ def _attached(cluster: Cluster, features: Features) -> Attached:
             if driver.allocatable is not None and driver.allocatable.count is not None:
                 column = limits.setdefault(driver.name, np.full(len(columns), -1, np.int64))
                 column[row] = driver.allocatable.count
-    by_api = attached_by_api(storage, columns.names)
+    attachments_count = not features.volume_limits_see_claims_alone
+    by_api = attached_by_api(storage, columns.names) if attachments_count else [set() for _ in columns.names]
     by_pods: list[set[Named]] = [set() for _ in columns.names]
     attached = Attached(limits, there, _migrated(cluster, features), storage.drivers, by_api, by_pods)
     for row in range(len(columns)):
@@ -219,6 +223,8 @@ def _migrated(cluster: Cluster, features: Features) -> dict[str, BoolArray]:
     """In-tree plugin -> bool[N], nodes where a driver took over (upstream: isCSIMigrationOn)."""
     csi_nodes = cluster.storage.csi_nodes
     here = np.array([name in csi_nodes for name in cluster.columns.names], np.bool_)
+    if features.only_cinder_migrates:
+        return {plugin: here & migrates(plugin, cluster) for plugin in MIGRATED}
     found = dict.fromkeys(MIGRATED, here)
     if features.portworx_migrates_by_annotation:
         listed = migrates(PORTWORX, cluster) if features.csi_migration_portworx else np.zeros_like(here)
@@ -252,7 +258,10 @@ def _held(shapes: Iterable[PodShape], attached: Attached, cluster: Cluster, row:
         if shape.spec.volumes:
             known = attached.of_shape.get(shape.index)
             if known is None:
-                known, _ = volumes_of(cluster.shapes.example(shape), cluster.storage, new=False)
+                pod = cluster.shapes.example(shape)
+                if cluster.shapes.features.volume_limits_see_claims_alone:
+                    pod = with_claims_alone(pod)
+                known, _ = volumes_of(pod, cluster.storage, new=False)
                 attached.of_shape[shape.index] = known
             held |= attached.on(row, known)
     return held

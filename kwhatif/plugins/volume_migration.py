@@ -20,9 +20,10 @@ __all__ = ["migrated_plugin", "migrated_terms", "migrates"]
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 """Annotation of a CSINode: the in-tree plugins, separated by commas, that drivers took over on the node."""
 
+CINDER = "kubernetes.io/cinder"
 _ZONE_KEYS = {
     "kubernetes.io/aws-ebs": "topology.ebs.csi.aws.com/zone",
-    "kubernetes.io/cinder": "topology.cinder.csi.openstack.org/zone",
+    CINDER: "topology.cinder.csi.openstack.org/zone",
     "kubernetes.io/gce-pd": "topology.gke.io/zone",
 }
 """In-tree plugins whose volumes' zones are translated -> the driver's label. Azure's disks keep theirs."""
@@ -38,13 +39,15 @@ def migrated_plugin(volume: PersistentVolume) -> str | None:
         return "kubernetes.io/gce-pd"
     if spec.aws_elastic_block_store is not None:
         return "kubernetes.io/aws-ebs"
-    return "kubernetes.io/cinder" if spec.cinder is not None else None
+    return CINDER if spec.cinder is not None else None
 
 
 def migrates(plugin: str, cluster: Cluster) -> BoolArray:
     """bool[N]: nodes on which a driver took over from the plugin."""
 
     def look() -> BoolArray:
+        if cluster.shapes.features.only_cinder_migrates and plugin != CINDER:
+            return np.zeros(len(cluster), np.bool_)
         nodes = (cluster.storage.csi_nodes.get(name) for name in cluster.columns.names)
         listed = ((node.metadata.annotations or {}).get(MIGRATED_PLUGINS, "") if node else "" for node in nodes)
         return np.fromiter((plugin in names.split(",") for names in listed), np.bool_, len(cluster))

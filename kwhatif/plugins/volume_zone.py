@@ -80,18 +80,18 @@ class VolumeZone(Plugin[Topologies, None]):
         if state is None:  # a profile may leave PreFilter out
             outcome = self.pre_filter(pod, nodes.cluster)
             if isinstance(outcome, Status):
-                everywhere = np.ones(nodes.size, np.bool_)
-                yield from (Rejection(everywhere, reason, unresolvable=True) for reason in outcome.reasons)
+                asked = np.ones(nodes.size, np.bool_)
+                if self.handle.features.volume_zones_have_one_name:
+                    asked = nodes.of(_anywhere(nodes.columns))
+                yield from (Rejection(asked, reason, unresolvable=True) for reason in outcome.reasons)
             elif not isinstance(outcome, Skip):
                 yield from self.filter(pod, nodes, outcome)
             return
         columns = nodes.columns
-        anywhere = np.zeros(len(columns), np.bool_)
-        for key in STABLE:
-            anywhere |= columns.label(key).present
+        anywhere = _anywhere(columns)
         wrong = np.zeros(len(columns), np.bool_)
         for topology in state.wanted:
-            wrong |= ~_matching(topology, columns)
+            wrong |= ~_matching(topology, columns, by_one_name=self.handle.features.volume_zones_have_one_name)
         yield Rejection(
             nodes.of(anywhere & wrong),
             "node(s) had no available volume zone",
@@ -100,6 +100,14 @@ class VolumeZone(Plugin[Topologies, None]):
                 f"volume {t.volume} is in {t.key} {' or '.join(sorted(t.values))}" for t in state.wanted
             ),
         )
+
+
+def _anywhere(columns: NodeColumns) -> BoolArray:
+    """bool[N]: nodes that say where they are."""
+    found = np.zeros(len(columns), np.bool_)
+    for key in STABLE:
+        found |= columns.label(key).present
+    return found
 
 
 def _unbound(class_name: str, cluster: Cluster) -> Status | None:
@@ -125,9 +133,9 @@ def _topologies(volume: PersistentVolume) -> Iterator[Topology]:
                 yield Topology(volume.name, key, frozenset(values))
 
 
-def _matching(topology: Topology, columns: NodeColumns) -> BoolArray:
+def _matching(topology: Topology, columns: NodeColumns, *, by_one_name: bool) -> BoolArray:
     """bool[N]: nodes whose label, or the stable one in its place, has one of the values."""
     own, stable = columns.label(topology.key), columns.label(STABLE[topology.key])
     by_own = own.broadcast([value in topology.values for value in own.values], False)
     by_stable = stable.broadcast([value in topology.values for value in stable.values], False)
-    return np.where(own.present, by_own, by_stable)
+    return np.where(own.present, by_own, False if by_one_name else by_stable)

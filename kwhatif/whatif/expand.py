@@ -32,7 +32,7 @@ from kwhatif.whatif.left_out import completed
 from kwhatif.whatif.session import Asked
 from kwhatif.whatif.world import nodes_of, world_of
 from kwhatif.workloads.controllers import TemplatePath, makes_pods, reconcile
-from kwhatif.workloads.objects import section
+from kwhatif.workloads.objects import controller_of, section
 from kwhatif.workloads.pods import device_claims
 from kwhatif.workloads.rollout import Plan, plan
 from kwhatif.workloads.rollout_state import Step
@@ -108,9 +108,13 @@ def expand(
     *,
     plugins: Sequence[str] = DEFAULT_PLUGINS,
     templates: Sequence[TemplatePath] = (),
+    anew: bool = False,
 ) -> Expanded:
-    """Create or update every object in turn, and collect the pods. Nothing that is given is changed."""
-    return _Expansion(manifests, snapshot, plugins, templates).run()
+    """Create or update every object in turn, and collect the pods. Nothing that is given is changed.
+
+    ``anew`` creates workloads as if the cluster had none of their names, with all their pods.
+    """
+    return _Expansion(manifests, snapshot, plugins, templates).run(anew=anew)
 
 
 class _Expansion:
@@ -127,10 +131,13 @@ class _Expansion:
         self._nodes: list[Object] | None = None
         self._done = Expanded()
 
-    def run(self) -> Expanded:
+    def run(self, *, anew: bool) -> Expanded:
         for manifest in self._manifests:
             obj, kind = whole_of(manifest), manifest.obj.kind or ""
             if makes_pods(obj, self._templates):
+                there = self._world.get(kind, namespace_of(obj), name_of(obj)) if anew and kind != "Pod" else None
+                if there is not None:
+                    self._forget(there)
                 self._workload(obj, str(manifest.origin))
             elif kind == "PersistentVolumeClaim":
                 self._claim(obj, str(manifest.origin))
@@ -184,6 +191,21 @@ class _Expansion:
             self._made(stored.object, origin, stored.changes)
         else:
             self._update(old, stored.object, origin)
+
+    def _forget(self, obj: Object) -> None:
+        """Take a workload out of the world, with all that its controllers have made."""
+        kind, namespace, name = obj["kind"], namespace_of(obj), name_of(obj)
+        self._world.remove(kind, namespace, name)
+        for made in ("ReplicaSet", "Job", "Pod"):
+            for other in list(self._world.all(made, namespace)):
+                owner = controller_of(other)
+                if (owner.get("kind"), owner.get("name")) == (kind, name):
+                    self._forget(other)
+        for template in section(obj, "spec").get("volumeClaimTemplates") or ():
+            begins = f"{name_of(template)}-{name}-"
+            for claim in list(self._world.all("PersistentVolumeClaim", namespace)):
+                if name_of(claim).startswith(begins) and name_of(claim).removeprefix(begins).isdecimal():
+                    self._world.remove("PersistentVolumeClaim", namespace, name_of(claim))
 
     def _made(self, obj: Object, origin: str, changes: tuple[Change, ...] = ()) -> None:
         """All that the controllers make of a new object. ``changes`` is what admission did to that."""

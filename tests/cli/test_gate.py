@@ -79,6 +79,19 @@ def test_an_unchanged_repository_passes_and_says_so() -> None:
     assert result["note"].startswith("nothing to judge")
 
 
+def test_manifests_may_come_from_standard_input() -> None:
+    text = (SAMPLE / "head" / "shop" / "search.yaml").read_text()
+    ran = run("gate", "-", "--snapshot", str(SAMPLE / "snapshot.json"), *NOW, "-o", "json", stdin=text)
+    (change,) = json.loads(ran.out)["changes"]
+    assert (ran.code, change["location"]) == (0, {"file": "standard input", "line": 1})
+
+
+def test_what_is_below_a_directory_can_be_left_out() -> None:
+    ran = run("gate", str(SAMPLE / "head"), "--no-recursive", "--snapshot", str(SAMPLE / "snapshot.json"))
+    assert ran.code == 2
+    assert "has no .json, .yaml or .yml files, and those below it are not looked at" in ran.err
+
+
 # --- settings
 
 

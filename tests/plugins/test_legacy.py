@@ -29,6 +29,7 @@ from tests.builders import (
     service,
     spread,
 )
+from tests.storage_builders import DRIVER, claim, claiming, csi_node, ebs, mounting, volume
 
 OF_1_22 = features_of(LEGACY_MINOR)
 ZONE = "topology.kubernetes.io/zone"
@@ -215,3 +216,39 @@ def test_anti_affinity_of_others_is_met_in_every_minor() -> None:
     reason = "node(s) didn't satisfy existing pods anti-affinity rules"
     found = refusals(plugin_of("InterPodAffinity", features=OF_1_22), pod(labels=WEB), at)
     assert found == {"a": (Code.UNSCHEDULABLE, (reason,))}
+
+
+# --- volumes in 1.22
+
+
+def names_refused(plugin: str, waiting: Pod, at: Cluster) -> set[str]:
+    return refused(plugin_of(plugin, features=OF_1_22), waiting, at)
+
+
+def test_disks_count_in_tree_although_a_csi_driver_runs() -> None:
+    nodes = [node("a", allocatable={"attachable-volumes-aws-ebs": "1"})]
+    running, driver = [mounting(ebs("vol-1"), name="there", on="a")], [csi_node("a", {DRIVER: 5})]
+    at = cluster(nodes, running, driver)
+    assert names_refused("EBSLimits", mounting(ebs("vol-2")), at) == {"a"}
+    later = features_of("1.29")
+    now = cluster_of(nodes, running, driver, features=later)
+    assert refused(plugin_of("EBSLimits", features=later), mounting(ebs("vol-2")), now) == set()
+
+
+def test_volume_limits_pass_over_claims_that_do_not_exist() -> None:
+    at = cluster([node("a")], objects=[csi_node("a", {DRIVER: 0})])
+    assert names_refused("NodeVolumeLimits", claiming("nowhere"), at) == set()
+
+
+def test_a_volumes_zone_is_looked_for_under_its_own_label() -> None:
+    old_label = "failure-domain.beta.kubernetes.io/zone"
+    bound = volume("pv", labels={old_label: "z"}, kept_for="data")
+    at = cluster([node("new", zone="z"), node("bare")], objects=[claim(bound_to="pv"), bound])
+    assert names_refused("VolumeZone", claiming("data"), at) == {"new"}
+
+
+def test_disks_are_told_apart_without_prefilter() -> None:
+    at = cluster([node("a")], [mounting(ebs("vol-1"), name="there", on="a")])
+    assert names_refused("VolumeRestrictions", mounting(ebs("vol-1")), at) == {"a"}
+    plugin = plugin_of("VolumeRestrictions", features=OF_1_22)
+    assert not plugin.needs_pre_filter

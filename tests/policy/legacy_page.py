@@ -9,6 +9,7 @@ from kwhatif.policy.legacy.names import (
     DEFAULT_PREDICATES,
     DEFAULT_PRIORITIES,
     EQUAL_PRIORITY,
+    FOREIGN_PRIORITIES,
     MANDATORY_PREDICATES,
     OLD_PREDICATES,
     OLD_PRIORITIES,
@@ -60,6 +61,8 @@ def _old() -> Iterator[str]:
     yield "| --- | --- |"
     for name, (successor, why) in OLD_PREDICATES.items():
         yield f"| `{name}` | `{successor}`: {why} |"
+    for name, why in FOREIGN_PRIORITIES.items():
+        yield f"| `{name}` | nothing: kube-scheduler never had it, though {why} |"
     for name, use in OLD_PRIORITIES.items():
         yield f"| `{name}` | plugin {use.plugin}, as it was in 1.19 |"
 

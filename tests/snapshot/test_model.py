@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.api.core import Container, ContainerImage, Node, NodeStatus, Pod, PodSpec, ResourceRequirements
+from kwhatif.api.devices import ClaimSpec, DeviceClaim, ResourceClaim
 from kwhatif.api.kinds import KINDS, Objects
 from kwhatif.api.meta import ObjectMeta, Resource
-from kwhatif.api.devices import ClaimSpec, DeviceClaim, ResourceClaim
 from kwhatif.api.quantity import Quantity
 from kwhatif.errors import InputError
 from kwhatif.snapshot.load import load_snapshot

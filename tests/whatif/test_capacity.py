@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
@@ -60,9 +61,9 @@ def quota(hard: Json) -> Json:
     return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": {"hard": hard}}
 
 
-def ask(snapshot: Snapshot, *manifests: Manifest, **options: Any) -> CapacityResult:
+def ask(snapshot: Snapshot, *manifests: Manifest, anew: bool = False, **options: Any) -> CapacityResult:
     session = Session(snapshot, Setup(default_configuration(), features_of()))
-    return capacity(session, expand(manifests, snapshot), **options)
+    return capacity(session, expand(manifests, snapshot, anew=anew), **options)
 
 
 def test_pods_fit_until_every_node_is_full() -> None:
@@ -156,6 +157,34 @@ def test_what_the_api_server_lets_in_nothing_of_fits_no_time() -> None:
 def test_limits(options: Json, fits: int, ended: str, exit_code: int) -> None:
     result = ask(snapshot_of([node("a", cpu="4")]), workload(), **options)
     assert (result.fits, result.ended, result.exit_code) == (fits, ended, exit_code)
+
+
+def in_cluster(manifest: Manifest, snapshot: Snapshot) -> Snapshot:
+    """The snapshot with the manifest's object, and with its pods running, as controllers make them."""
+    made = expand([manifest], snapshot)
+    for item in made.pods:
+        snapshot.objects.add(replace(item.pod, spec=replace(item.pod.spec, node_name="a")))
+    for claim in made.objects:
+        snapshot.objects.add(claim)
+    snapshot.whole[manifest.raw["kind"]] = [manifest.raw]
+    return snapshot
+
+
+CLAIMS = [
+    {
+        "metadata": {"name": "data"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+]
+
+
+@pytest.mark.parametrize("manifest", [workload(), workload(kind="StatefulSet"), workload(kind="StatefulSet", cpu="2")])
+def test_a_workload_that_runs_already_has_as_many_more_pods_as_one_that_does_not(manifest: Manifest) -> None:
+    manifest.raw["spec"] |= {"volumeClaimTemplates": CLAIMS} if manifest.raw["kind"] == "StatefulSet" else {}
+    snapshot = in_cluster(manifest, snapshot_of([node("a", cpu="16")]))
+    result = ask(snapshot, manifest, anew=True)
+    each = 2 if "2" in str(manifest.raw["spec"]["template"]["spec"]["containers"][0]["resources"]) else 1
+    assert (result.unit.split()[-1], result.fits) == ("default/web", (16 - 3 * each) // each)
 
 
 def test_a_workload_that_wants_no_pods_has_nothing_to_count() -> None:

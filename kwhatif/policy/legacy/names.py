@@ -12,6 +12,7 @@ __all__ = [
     "DEFAULT_PREDICATES",
     "DEFAULT_PRIORITIES",
     "EQUAL_PRIORITY",
+    "FOREIGN_PRIORITIES",
     "MANDATORY_PREDICATES",
     "OLD_PREDICATES",
     "OLD_PRIORITIES",
@@ -115,3 +116,6 @@ OLD_PREDICATES: Mapping[str, tuple[str, str]] = {
 
 OLD_PRIORITIES: Mapping[str, Use] = {"ResourceLimitsPriority": Use("NodeResourceLimits", _SCORED)}
 """Priorities that 1.22 refuses: the plugin that older schedulers had for them."""
+
+FOREIGN_PRIORITIES: Mapping[str, str] = {"GPUAllocationPriority": "an example of the documentation has it"}
+"""Priorities of no kube-scheduler, but of somebody's own build: left out."""

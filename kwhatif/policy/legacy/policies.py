@@ -26,6 +26,7 @@ from kwhatif.policy.legacy.names import (
     DEFAULT_PREDICATES,
     DEFAULT_PRIORITIES,
     EQUAL_PRIORITY,
+    FOREIGN_PRIORITIES,
     MANDATORY_PREDICATES,
     OLD_PREDICATES,
     OLD_PRIORITIES,
@@ -89,7 +90,11 @@ def as_configuration(policy: Policy, *, tolerant: bool) -> tuple[KubeSchedulerCo
         predicates = {_predicate(each, producer, tolerant=tolerant) for each in policy.predicates}
     priorities: dict[str, int] = dict(DEFAULT_PRIORITIES)
     if policy.priorities is not None:
-        named = (each for each in policy.priorities if each.name != EQUAL_PRIORITY)
+        named = [each for each in policy.priorities if each.name != EQUAL_PRIORITY]
+        if tolerant:
+            foreign = [each.name for each in named if each.name in FOREIGN_PRIORITIES and each.argument is None]
+            producer.notes += [f"priority {name}: kube-scheduler never had it, so it is left out" for name in foreign]
+            named = [each for each in named if each.name not in foreign]
         priorities = {_priority(each, producer, tolerant=tolerant): each.weight for each in named}
     if policy.hard_pod_affinity_symmetric_weight and "InterPodAffinityPriority" in priorities:
         weight = policy.hard_pod_affinity_symmetric_weight

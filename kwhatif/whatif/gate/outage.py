@@ -61,7 +61,7 @@ def _without_preemption(message: str) -> str:
 
 def _lost(cluster: Cluster, nodes: Collection[str]) -> list[tuple[PodInfo, Pod]]:
     """The pods of these nodes that are made again, and those made in their place."""
-    replacements = Replacements(taken=lambda key: cluster.find(key) is not None)
+    replacements = Replacements()
     found = []
     for row in sorted(row for name in nodes if (row := cluster.columns.row(name)) is not None):
         for info in cluster.pods_on[row]:

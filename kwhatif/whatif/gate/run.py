@@ -20,6 +20,7 @@ from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
 from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.results import Placement
 from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subject
 from kwhatif.scheduling.attempt import Attempt
@@ -135,7 +136,7 @@ def gate(request: Request, setup: Setup, terms: Terms) -> GateResult:
         rules=tuple(judged.outcomes()),
         findings=tuple(judged.findings),
         exemptions=tuple(judged.exempted),
-        warnings=(*result.warnings, *_strangers(changes, context), *judged.warnings),
+        warnings=(*result.warnings, *_strangers(changes, context), *_left_alone(context), *judged.warnings),
         fidelity=result.fidelity,
         policy=terms.policy,
     )
@@ -206,6 +207,15 @@ def _strangers(changes: Sequence[Change], context: Context) -> Iterator[str]:
             )
 
 
+def _left_alone(context: Context) -> Iterator[str]:
+    """Pods of the change that no scheduler here would take up, and that do not run either."""
+    running = {info.key for info, _ in context.cluster.pods()}
+    for unit in context.units:
+        alone = [each for each in unit.placements if each.outcome == "skipped" and each.pod not in running]
+        if alone:
+            yield f"{unit.subject}: {counted(len(alone), 'pod')} not judged: {alone[0].message}"
+
+
 def _told(changes: Sequence[Change], request: Request, context: Context) -> Iterator[Change]:
     """The changes with the numbers of their pods; without a base they are told by what is in the cluster."""
     owners, pods = Owners(request.snapshot), request.snapshot.objects.of(Pod)
@@ -256,7 +266,7 @@ class _Judged:
             self.warnings += forbidden(units)
         self._outcomes = []
         for rule in self._terms.rules:
-            found = [] if rule.given.level == "off" else list(rule.check(self._context))
+            found = [] if rule.given.level == "off" else _asked_of(rule, self._context)
             counted_, exempted = settle(found, claims)
             self.findings += counted_
             self.exempted += exempted
@@ -295,6 +305,20 @@ class _Judged:
             )
             for rule in self._terms.rules
         ]
+
+
+def _asked_of(rule: Rule[Any], context: Context) -> list[Finding]:
+    """What a rule finds. Raises PluginError for one that fails."""
+    try:
+        found = list(rule.check(context))
+    except KwhatifError:
+        raise
+    except Exception as error:
+        raise PluginError(rule.name, "check", f"{type(error).__name__}: {error}") from error
+    for each in found:
+        if not isinstance(each, Finding):
+            raise PluginError(rule.name, "check", f"expected findings, found {each!r}")
+    return found
 
 
 def _outcome(rule: Rule[Any], found: Sequence[Finding], exempted: bool) -> RuleOutcome:

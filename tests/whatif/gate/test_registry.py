@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any
 from unittest import mock
 
 import pytest
 
-from kwhatif.errors import KwhatifError
-from kwhatif.results.gate import Finding
+from kwhatif.errors import KwhatifError, PluginError
+from kwhatif.policy.load import load_configuration
+from kwhatif.results.gate import Finding, GateResult
+from kwhatif.scheduling.setup import Setup
 from kwhatif.whatif.gate import registry
 from kwhatif.whatif.gate.context import Context
+from kwhatif.whatif.gate.policy import GatePolicy, ReadPolicy, rules_of
 from kwhatif.whatif.gate.registry import all_rules, in_tree, register
 from kwhatif.whatif.gate.rule import Parameters, Rule
-from tests.builders import node
-from tests.whatif.gate.judging import new, snapshot_of
+from kwhatif.whatif.gate.run import Request, Terms, gate
+from tests.builders import FEATURES, node
+from tests.whatif.gate.judging import NOON, manifests, new, snapshot_of
 
 RULES = {
     *("fidelity", "fits-without", "headroom", "limits", "new-nodes", "pinned", "preempts", "quota"),
@@ -56,22 +61,33 @@ def with_entry(value: str, name: str = "mine") -> Any:
     return mock.patch.object(registry, "entry_points", return_value=found)
 
 
+def judged_by(known: Mapping[str, type[Rule[Any]]], rules: Mapping[str, Any]) -> GateResult:
+    """What the gate says of two new pods."""
+    given = rules_of(ReadPolicy(GatePolicy(rules=dict(rules))), known)
+    request = Request(snapshot_of([node("n1")]), manifests(new("Deployment", "web", 2)))
+    setup = Setup(load_configuration(None, source=""), FEATURES)
+    return gate(request, setup, Terms(given, set(known), datetime.fromisoformat(NOON)))
+
+
 def test_a_rule_from_outside_is_as_good_as_any() -> None:
     with with_entry(f"{__name__}:MaxPods"):
         known = all_rules()
     assert set(known) == RULES | {"max-pods"}
-    from kwhatif.policy.load import load_configuration
-    from kwhatif.scheduling.setup import Setup
-    from kwhatif.whatif.gate.policy import GatePolicy, ReadPolicy, rules_of
-    from kwhatif.whatif.gate.run import Request, Terms, gate
-    from tests.builders import FEATURES
-    from tests.whatif.gate.judging import NOON, datetime, manifests
-
-    rules = rules_of(ReadPolicy(GatePolicy(rules={"max-pods": {"pods": 1}})), known)
-    request = Request(snapshot_of([node("n1")]), manifests(new("Deployment", "web", 2)))
-    setup = Setup(load_configuration(None, source=""), FEATURES)
-    result = gate(request, setup, Terms(rules, set(known), datetime.fromisoformat(NOON)))
+    result = judged_by(known, {"max-pods": {"pods": 1}})
     assert [finding.message for finding in result.findings] == ["2 of 1"]
+
+
+@pytest.mark.parametrize(
+    ("check", "problem"),
+    [
+        pytest.param(lambda self, context: [context.nothing], "AttributeError: 'Context' object has no", id="it fails"),
+        pytest.param(lambda self, context: ["no"], "expected findings, found 'no'", id="it says something else"),
+    ],
+)
+def test_a_rule_that_breaks_its_contract_is_named(check: Any, problem: str) -> None:
+    with pytest.raises(PluginError) as caught:
+        judged_by({"mine": rule(check=check)}, {"mine": {}})
+    assert str(caught.value).startswith(f"plugin mine: check: {problem}")
 
 
 def rule(**parts: Any) -> type:

@@ -66,6 +66,14 @@ def test_a_new_pod_that_a_later_one_drives_out_again_has_no_node() -> None:
     assert "had to leave n1 again for shop/web-" in finding.message
 
 
+def test_pods_of_another_scheduler_are_not_judged_and_that_is_said() -> None:
+    result = ask("unschedulable", three(), new("Deployment", "web", 2, pod={"schedulerName": "volcano"}))
+    assert result.rules[0].summary == "0 of 0 new pods have a node"
+    assert result.warnings == (
+        "Deployment shop/web: 2 pods not judged: schedulerName volcano is none of the configuration's profiles",
+    )
+
+
 # --- preempts
 
 
@@ -217,6 +225,11 @@ def test_pools_that_the_change_does_not_touch_are_not_looked_at() -> None:
     result = ask("headroom", pools(), head, percent=90)
     assert [finding.subject and finding.subject.name for finding in result.findings] == ["<none>"]
     assert result.rules[0].checked == 1
+
+
+def test_a_resource_that_no_node_has_is_told() -> None:
+    result = ask("headroom", pools(), new("Deployment", "web", 1), resources=["cpu", "example.com/tpu"])
+    assert result.rules[0].summary.endswith("; no node has example.com/tpu")
 
 
 # --- spread, single-node

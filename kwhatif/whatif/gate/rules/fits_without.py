@@ -7,7 +7,9 @@ would have been without the change.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -47,22 +49,29 @@ class FitsWithout(Rule[FitsWithoutParameters]):
     def check(self, context: Context) -> Iterator[Finding]:
         cases = [(what, name, nodes) for what in self.given.gone for name, nodes in _cases(what, context)]
         self.checked = len(cases)
+        with _settled():
+            bad = [found for case in cases if (found := self._findings(context, *case))]
         worst: dict[tuple[str, str], tuple[int, Finding]] = {}
-        bad = 0
-        for what, name, nodes in cases:
-            lost, stranded = context.outage(nodes)
-            if len(stranded) <= self.given.most:
-                continue
-            before = {each.pod.key for each in context.outage_before(nodes)[1]}
-            if len(stranded) <= len(before):
-                continue
-            bad += 1
-            for unit, mine in self._by_unit(context, stranded, before):
-                key = what, str(unit.subject) if unit else ""
-                if key not in worst or len(mine) > worst[key][0]:
-                    worst[key] = len(mine), self._finding(what, name, unit, mine, lost, len(stranded), len(before))
-        self.summary = f"{len(cases) - bad} of {counted(len(cases), 'case')} are survived"
+        for found in bad:
+            for what, pods, finding in found:
+                key = what, str(finding.subject or "")
+                if key not in worst or pods > worst[key][0]:
+                    worst[key] = pods, finding
+        self.summary = f"{len(cases) - len(bad)} of {counted(len(cases), 'case')} are survived"
         yield from (finding for _, finding in worst.values())
+
+    def _findings(self, context: Context, what: str, name: str, nodes: list[str]) -> list[tuple[str, int, Finding]]:
+        """What is gone, how many pods of one workload would have no room, and what to say of it."""
+        lost, stranded = context.outage(nodes)
+        if len(stranded) <= self.given.most:
+            return []
+        before = {each.pod.key for each in context.outage_before(nodes)[1]}
+        if len(stranded) <= len(before):
+            return []
+        return [
+            (what, len(mine), self._finding(what, name, unit, mine, lost, len(stranded), len(before)))
+            for unit, mine in self._by_unit(context, stranded, before)
+        ]
 
     def _by_unit(
         self, context: Context, stranded: list[Stranded], before: set[str]
@@ -107,6 +116,16 @@ class FitsWithout(Rule[FitsWithoutParameters]):
             },
             hint="add a node, or ask for less: kwhatif capacity says how much room there is",
         )
+
+
+@contextmanager
+def _settled() -> Iterator[None]:
+    """Spare the collector of garbage from looking through the whole cluster again and again."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _spelt(what: str) -> str:

@@ -83,4 +83,11 @@ class Headroom(Rule[HeadroomParameters]):
                     },
                     hint="add nodes to the pool, or ask for less",
                 )
+        nobody = [
+            name
+            for name in self.given.resources
+            if not columns.allocatable[:, cluster.shapes.resources.column(name)].any()
+        ]
+        told = f"; no node has {', '.join(nobody)}" if nobody else ""
         self.summary = f"{counted(self.checked, 'pool')}, the least left is {least:g}%" if self.checked else ""
+        self.summary += told

@@ -46,7 +46,7 @@ class Preempts(Rule[PreemptsParameters]):
     def check(self, context: Context) -> Iterator[Finding]:
         total = 0
         for unit in self.units(context):
-            victims = [victim for placement in unit.placements for victim in placement.victims]
+            victims = [v for placement in unit.placements for v in placement.victims if not v.terminating]
             counting = [victim for victim in victims if self._counts(victim)]
             against = [victim for victim in victims if victim.violates]
             total += len(victims)

@@ -31,7 +31,8 @@ class Unschedulable(Rule[UnschedulableParameters]):
         pods = left = 0
         for unit in self.units(context):
             out = [each for each in unit.pending if self.given.gated or each.outcome != "gated"]
-            pods, left = pods + len(unit.placements), left + len(out)
+            pods += sum(each.outcome != "skipped" for each in unit.placements)
+            left += len(out)
             if len(out) > self.given.most:
                 first = out[0]
                 others = "" if len(out) == 1 else f" (and {len(out) - 1} more)"

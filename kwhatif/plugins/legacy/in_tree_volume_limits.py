@@ -17,11 +17,13 @@ from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.storage import Storage, claim_names
+from kwhatif.cluster.types import BoolArray
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.events import Event, Hint, always
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.plugins.attachable import TOO_MANY, volumes_of
+from kwhatif.plugins.volume_migration import migrates
 
 _INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
@@ -51,7 +53,8 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
         volumes = pod.shape.spec.volumes or ()
         if not any(self._id(v) or v.persistent_volume_claim or v.ephemeral for v in volumes):
             return SKIP
-        _, problem = volumes_of(pod.pod, cluster.storage, new=True)
+        claims_alone = self.handle.features.volume_limits_see_claims_alone
+        _, problem = volumes_of(pod.pod, cluster.storage, new=not claims_alone)
         return Disks(frozenset(self._ids(pod.pod, cluster.storage)), problem)
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Disks | None) -> Iterator[Rejection]:
@@ -67,15 +70,21 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
             return
         over = np.zeros(nodes.size, np.bool_)
         moved = nodes.moved_pods()
-        storage, columns = nodes.cluster.storage, nodes.columns
+        taken_over, columns = self._taken_over(nodes.cluster), nodes.columns
         for place in range(nodes.size):
             row = nodes.row(place)
-            if columns.names[row] in storage.csi_nodes:
-                continue  # a driver took over, for all four kinds
+            if taken_over[row]:
+                continue
             shapes = moved(place) if moved else [info.shape for info in nodes.cluster.pods_on[row]]
             held = self._held(shapes, nodes.cluster)
             over[place] = len(held | state.ids) > self._limit(columns.nodes[row])
         yield Rejection(over, TOO_MANY, detail=lambda place: f"{self.name}: no room for {len(state.ids)} more")
+
+    def _taken_over(self, cluster: Cluster) -> BoolArray:
+        """bool[N]: nodes on which a driver took over, for a long time of all four kinds."""
+        if self.handle.features.only_cinder_migrates:
+            return migrates(self.provisioner, cluster)
+        return np.array([name in cluster.storage.csi_nodes for name in cluster.columns.names], np.bool_)
 
     def usual_limit(self, node: Node) -> int:
         """What a node can attach that does not say."""
@@ -94,7 +103,9 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
 
     def _ids(self, pod: Pod, storage: Storage) -> set[str]:
         ids = {found for volume in pod.spec.volumes or () if (found := self._id(volume))}
-        for name, _ in claim_names(pod):
+        for name, volume in claim_names(pod):
+            if volume.ephemeral is not None and self.handle.features.volume_limits_see_claims_alone:
+                continue
             claim = storage.claims.get((pod.metadata.namespace or "default", name))
             if claim is not None and (found := self._behind(claim, storage)):
                 ids.add(found)
