@@ -62,17 +62,14 @@ check: $(INSTALLED_DEV) ## everything CI runs: lint, format, types, tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest $(ARGS)
+	@$(MAKE) --no-print-directory test
 
-# Families of recordings that hold nothing which is not modelled yet.
-FAMILIES := resources nodeaffinity ports topologyspread podaffinity images preemption profiles \
-	sampling volumes mixed
-RECORDINGS = $(FAMILIES:%=$(CONFORMANCE)/1.36-%.jsonl.gz)
+RECORDINGS = $(wildcard $(CONFORMANCE)/*.jsonl.gz)
 
 .PHONY: conformance
 conformance: $(INSTALLED) ## replay large recorded sets (CONFORMANCE=directory)
 	@if [ -d '$(CONFORMANCE)' ]; then \
-		$(BIN)/kwhatif conformance $(RECORDINGS) $(ARGS); \
+		$(BIN)/kwhatif conformance $(sort $(RECORDINGS)) $(ARGS); \
 	else \
 		echo 'no recordings in $(CONFORMANCE): name their directory with CONFORMANCE=...'; \
 	fi
@@ -87,6 +84,8 @@ bench: $(INSTALLED) ## time the scheduling loop on small generated workloads
 		.benchmarks/affinity.json .benchmarks/preempt.json
 	@$(BIN)/python benchmarks/volumes.py --nodes 200 --pods 200
 	@$(BIN)/python benchmarks/batch.py --nodes 200 --pods 1000
+	@$(BIN)/python benchmarks/devices.py --nodes 50 --devices 8 --pods 200
+	@$(BIN)/python benchmarks/capacity.py --nodes 100 --repeat 1
 
 .PHONY: clean
 clean: ## remove everything that was made here

@@ -4,7 +4,7 @@
 
 A cluster of ``nodes`` nodes and ``pods`` pods, and a change of ``manifests`` Deployments: half of them are updates of
 what runs, of 50 pods each, half of them are new, of three pods each. ``default`` is a run without a rules file, ``all``
-asks every rule there is but for any one node, ``any-node`` only fits-without for every single node.
+asks every rule there is, the last two only fits-without, for every one of three zones and for every single node.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ RULES: dict[str, Spec | None] = {
     "all": {
         **{name: {} for name in ("unschedulable", "preempts", "rollout-deadlock", "headroom", "spread", "single-node")},
         **{name: {} for name in ("quota", "limits", "pinned", "new-nodes", "fidelity", "score-margin", "snapshot-age")},
-        "fits-without": {"gone": ["biggest-node", "any-zone"]},
+        "fits-without": {"gone": ["biggest-node"]},
     },
+    "any-zone": {"fits-without": {"gone": ["any-zone"]}},
     "any-node": {"fits-without": {"gone": ["any-node"]}},
 }
 

@@ -69,7 +69,7 @@ def _until(minor: str, what: str, source: str) -> Any:
     return field(metadata={"row": Row(what, source, until=minor)})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Features:
     """What rules ask for. Sources are below pkg/scheduler, if nothing else is said.
 
@@ -576,6 +576,19 @@ class Features:
         """``1.34``, or ``1.34 with StorageCapacityScoring=true``."""
         gates = ", ".join(f"{name}={str(value).lower()}" for name, value in self.gates)
         return f"{self.minor} with {gates}" if gates else self.minor
+
+    # As a dataclass has them, but for so many fields those would take milliseconds to generate on every start.
+
+    def __repr__(self) -> str:
+        return f"Features({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Features):
+            return NotImplemented
+        return self is other or all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def __hash__(self) -> int:
+        return hash((self.minor, self.gates))
 
 
 def rows() -> Mapping[str, Row]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.setup import Setup
     from kwhatif.snapshot.model import Snapshot
     from kwhatif.whatif.diff import Side
-    from kwhatif.whatif.edits import Edited
+    from kwhatif.whatif.edit_outcome import Edited
     from kwhatif.whatif.replay import Replayed
 
 __all__ = ["app", "diff"]

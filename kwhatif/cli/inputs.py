@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.setup import Setup
     from kwhatif.snapshot.load import Manifest
     from kwhatif.snapshot.model import Snapshot
-    from kwhatif.whatif.edits import Edited
+    from kwhatif.whatif.edit_outcome import Edited
     from kwhatif.whatif.expand import Expanded
     from kwhatif.whatif.session import Session
 
@@ -81,6 +81,10 @@ def read_edited(paths: Sequence[str], edits: EditOptions, notes: Notes) -> Edite
 
 def with_edits(snapshot: Snapshot, edits: EditOptions, notes: Notes) -> Edited:
     """A snapshot after what-if edits. Notes what controllers did about them."""
+    if edits.none:
+        from kwhatif.whatif.edit_outcome import Edited
+
+        return Edited(snapshot, snapshot.objects.covered())
     from kwhatif.api.core import Node
     from kwhatif.cli.edit_flags import edits_of
     from kwhatif.snapshot.edits import read_edits

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from kwhatif.errors import InputError
-from kwhatif.policy.legacy.formats import legacy_format
 
 __all__ = ["MAX_BYTES", "is_doubled_key", "read_policy"]
 
@@ -23,6 +22,7 @@ def read_policy(file: str) -> tuple[Any, str, tuple[str, ...]]:
     Like kube-scheduler, it looks at no further document, unless one is a ConfigMap: then it is the configuration in
     there. An empty file is an empty document, not none at all. Raises InputError.
     """
+    from kwhatif.policy.legacy.formats import legacy_format
     from kwhatif.snapshot.documents import read_documents
     from kwhatif.snapshot.files import read_paths
 

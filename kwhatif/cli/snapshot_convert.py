@@ -59,7 +59,9 @@ def convert(
 ) -> None:
     """Bring whatever describes a cluster into one file: other tools' dumps, lists of kubectl, snapshots.
 
-    What scheduling does not read is left out. What-if edits are made before it is written. Exit codes: 0 good, 2 usage or input error.
+    What scheduling does not read is left out. What-if edits are made before it is written.
+
+    Exit codes: 0 good, 2 usage or input error.
     """
     from kwhatif.cli.inputs import check_stdin, with_edits
     from kwhatif.cli.output import Notes

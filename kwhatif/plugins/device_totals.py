@@ -14,8 +14,6 @@ import numpy as np
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.cluster.view import NodeView
-from kwhatif.devices.ledger import Ledger
-from kwhatif.devices.selection import NO, YES, selection_of
 from kwhatif.framework.allocation import Allocation, ScoredResources
 from kwhatif.framework.interface import Handle
 
@@ -68,6 +66,9 @@ def with_devices(at: Allocation, resources: ScoredResources, nodes: NodeView, ha
 
 def totals(nodes: NodeView, name: str) -> tuple[Int64Array, Int64Array]:
     """int64[n] each: devices of the class that serves a resource, and those of them in use."""
+    from kwhatif.devices.ledger import Ledger
+    from kwhatif.devices.selection import NO, YES, selection_of
+
     cluster = nodes.cluster
     ledger = Ledger.of(cluster)
     inventory, size = ledger.inventory, len(cluster)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
@@ -17,27 +18,23 @@ from kwhatif.cluster.devices import consumer_of, is_reserved_for
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.cluster.view import NodeView
-from kwhatif.devices.allocation import spelt
 from kwhatif.framework.arithmetic import default_normalize
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.events import Event, always
 from kwhatif.framework.interface import Handle, Plugin, PostFilterResult, Scope
 from kwhatif.framework.status import SKIP, Code, Rejection, Skip, Status
-from kwhatif.plugins.device_claims import (
-    RESERVED_FOR_AT_MOST,
-    ClaimsOfPod,
-    Group,
-    is_own_device_claim,
-    refusal_of,
-    usable_claims,
-)
+from kwhatif.plugins.usable_claims import is_own_device_claim, refusal_of, usable_claims
+
+if TYPE_CHECKING:
+    from kwhatif.plugins.device_claims import ClaimsOfPod, Group
 
 NOT_AVAILABLE = "resourceclaim not available on the node"
 NO_SOLUTION = "cannot allocate all claims"
 STALE = "cannot schedule extended resource claim"
+RESERVED_FOR_AT_MOST = 256
 
 
-class DynamicResources(Plugin[ClaimsOfPod, None]):
+class DynamicResources(Plugin["ClaimsOfPod", None]):
     name = "DynamicResources"
     needs_pre_filter = True
     reads = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
@@ -81,6 +78,9 @@ class DynamicResources(Plugin[ClaimsOfPod, None]):
         found = usable_claims(pod, cluster.devices)
         if isinstance(found, str):
             return Status.unresolvable(found)
+        # The search for devices takes long to import, and most clusters have none.
+        from kwhatif.plugins.device_claims import ClaimsOfPod
+
         state = ClaimsOfPod(pod, cluster, found)
         if not state.claims:
             return SKIP
@@ -119,6 +119,8 @@ class DynamicResources(Plugin[ClaimsOfPod, None]):
             yield Rejection(nodes.of(away), NOT_AVAILABLE, unresolvable=True, detail=state.whereabouts(nodes))
 
     def _problems(self, nodes: NodeView, failed: BoolArray, group: Group, state: ClaimsOfPod) -> Iterator[Rejection]:
+        from kwhatif.devices.allocation import spelt
+
         texts: dict[tuple[str, bool], list[int]] = {}
         for row in np.flatnonzero(failed).tolist():
             problem = group.answers.outcomes[row].problem

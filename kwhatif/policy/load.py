@@ -10,10 +10,8 @@ from kwhatif.policy.defaults import enabled_names, with_defaults
 from kwhatif.policy.fields import aggregate
 from kwhatif.policy.golang import one_line
 from kwhatif.policy.intree import InTree, in_tree
-from kwhatif.policy.legacy.convert import modernized
 from kwhatif.policy.legacy.formats import REMOVED_IN as REMOVED_LEGACY
 from kwhatif.policy.legacy.formats import legacy_format
-from kwhatif.policy.legacy.reading import read_legacy
 from kwhatif.policy.profile import (
     EXTENSION_POINTS,
     FrozenMap,
@@ -78,6 +76,8 @@ def examine(
     elif isinstance(document, Mapping) and version:
         if version in ("v1alpha1", "v1alpha2") and not accept_removed:
             return _no_longer_read(document, version)
+        from kwhatif.policy.legacy.reading import read_legacy
+
         try:
             legacy = read_legacy(document, version, facts, tolerant=accept_removed)
         except RefusedError as refused:
@@ -112,6 +112,8 @@ def _translated(
     """A document in an old format, made into a configuration of a minor that no longer reads it."""
     if not accept_removed:
         return _no_longer_read(document, version)
+    from kwhatif.policy.legacy.convert import modernized
+
     before = examine(document, source=source, features=features_of(LEGACY_MINOR))
     if before.configuration is None:
         return before

@@ -20,10 +20,12 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     blocks: list[Block] = [Table(("node", "outcome", "evicted", "ignored", "refused", "blocked"), rows)]
     moved = [pod for pod in result.pods if pod.outcome == "evicted"]
     if moved:
-        table = tuple((str(pod.turn), pod.pod, pod.owner or NONE, pod.budget or NONE, *_way(pod)) for pod in moved)
+        table = tuple(
+            (pod.node, str(pod.turn), pod.pod, pod.owner or NONE, pod.budget or NONE, *_way(pod)) for pod in moved
+        )
         blocks += [
             Heading("EVICTIONS"),
-            Table(("turn", "pod", "made by", "budget", "made again as", "lands on"), table),
+            Table(("node", "turn", "pod", "made by", "budget", "made again as", "lands on"), table),
         ]
     stuck = [pod for pod in result.pods if pod.outcome in ("refused", "blocked")]
     if stuck:

@@ -16,8 +16,8 @@ _OF_KUSTOMIZE = ("kustomization.yaml", "kustomization.yml")
 def gathered(paths: Sequence[str], *, recursive: bool = True, may_be_empty: bool = False) -> list[str]:
     """The files that ``kubectl -R`` would read, in the order of their paths; a file named by itself stays as it is.
 
-    Other than kubectl, this passes over names that begin with a dot, such as ``.git`` and the gate's own rules, and over
-    kustomization files, which are no objects of a cluster. Raises InputError for a path that is not there, or a
+    Other than kubectl, this passes over names that begin with a dot, such as ``.git`` and the gate's own rules, and
+    over kustomization files, which are no objects of a cluster. Raises InputError for a path that is not there, or a
     directory without manifests unless it ``may_be_empty``.
     """
     found: list[str] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -25,7 +25,8 @@ def with_consequences(
     """The placements, their victims told where their replacements land once everything else is placed."""
     if not evicted:
         return tuple(placements)
-    landings = _land(session, evicted)
+    names = {info.key for info, _ in session.cluster.pods()} | {placement.pod for placement in placements}
+    landings = _land(session, evicted, names)
     return tuple(
         replace(placement, victims=tuple(_told(victim, landings) for victim in placement.victims))
         if placement.victims
@@ -39,11 +40,14 @@ def _told(victim: Victim, landings: dict[str, Landing]) -> Victim:
     return victim if landing is None else replace(victim, replacement=landing[0], lands_on=landing[1])
 
 
-def _land(session: Session, evicted: Sequence[PodInfo]) -> dict[str, Landing]:
-    """Schedule replacements on a copy of the cluster, one after the other; they evict nobody."""
+def _land(session: Session, evicted: Sequence[PodInfo], names: Collection[str]) -> dict[str, Landing]:
+    """Schedule replacements on a copy of the cluster, one after the other; they evict nobody.
+
+    Those that get a name of their own get none of the ``names`` that are taken.
+    """
     cluster = session.cluster.fork()
     schedulers: dict[str, Scheduler | None] = {}
-    replacements = Replacements()
+    replacements = Replacements(taken=names.__contains__)
     landings: dict[str, Landing] = {}
     for victim in evicted:
         # One that was on its way out already has been replaced, unless its controller waits for that.

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from kwhatif.admission.answer import Object
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.devices import ResourceClaim
@@ -84,13 +86,18 @@ class Draft:
         self.asked[asked.pod.key] = asked
 
     def drop_pods(self, keys: Collection[str]) -> None:
-        """Pods are gone, and with them the claims that were made for them alone; their volumes leave the nodes."""
+        """Pods are gone, and with them the claims that were made for them alone.
+
+        Their volumes leave the nodes, and devices that nobody else has a claim to are free.
+        """
         if not keys:
             return
-        self._detach(keys)
-        self.change(Pod, lambda pod: None if pod.key in keys else pod)
+        gone = set(keys)
+        self._detach(gone)
+        self.change(Pod, lambda pod: None if pod.key in gone else pod)
         for kind in (PersistentVolumeClaim, ResourceClaim):
-            self.change(kind, lambda claim: None if _owning_pods(claim) & set(keys) else claim)
+            self.change(kind, lambda claim: None if _owning_pods(claim) & gone else claim)
+        self.change(ResourceClaim, lambda claim: _given_back(claim, gone))
         for key in keys:
             self.asked.pop(key, None)
             self._keys.discard(key)
@@ -126,6 +133,23 @@ class Draft:
 def _owning_pods(claim: Resource) -> set[str]:
     owners = claim.metadata.owner_references or ()
     return {f"{claim.namespace}/{owner.name}" for owner in owners if owner.kind == "Pod"}
+
+
+def _given_back(claim: ResourceClaim, gone: Collection[str]) -> ResourceClaim:
+    """The claim without the pods that are gone; it gives its devices back if they were the last it was reserved for.
+
+    Upstream: pkg/controller/resourceclaim/controller.go (syncClaim).
+    """
+    users = claim.status.reserved_for or []
+    rest = [
+        user
+        for user in users
+        if user.api_group or user.resource != "pods" or f"{claim.namespace}/{user.name}" not in gone
+    ]
+    if len(rest) == len(users):
+        return claim
+    status = replace(claim.status, reserved_for=rest or None)
+    return replace(claim, status=status if rest else replace(status, allocation=None, devices=None))
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -7,7 +7,6 @@ Pods that wait for a node in the end are those to ask about.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,34 +15,17 @@ from kwhatif.api.core import Node, Taint
 from kwhatif.api.devices import ResourceSlice
 from kwhatif.api.others import CSINode, VolumeAttachment
 from kwhatif.errors import InputError
-from kwhatif.results import FailedCreate
 from kwhatif.snapshot.edits import AddNodes, Given, LabelNodes, NewTaint, SetAmounts, TaintNodes, UntaintNodes
 from kwhatif.snapshot.model import Snapshot
 from kwhatif.snapshot.node_edits import cordoned, labelled, new_node, resized, tainted, uncordoned, untainted
 from kwhatif.snapshot.selection import chosen_nodes, chosen_pods, is_selector, node_named
 from kwhatif.whatif.edit_daemons import daemons_arrive, daemons_react
 from kwhatif.whatif.edit_draft import Draft, counted
+from kwhatif.whatif.edit_outcome import Edited
 from kwhatif.whatif.edit_pods import Cause, depart, stays_despite
 from kwhatif.whatif.edit_scale import scale
-from kwhatif.whatif.session import Asked
 
 __all__ = ["Edited", "edited"]
-
-
-@dataclass(frozen=True)
-class Edited:
-    """A snapshot after edits. ``asked`` are the pods of it that wait for a node because of them.
-
-    ``covered`` are the kinds that the snapshot could be trusted to know before. ``notes`` say what controllers did
-    about the edits, ``failed`` what they could not do. ``moves_pods``: pods were removed or made, or might have been.
-    """
-
-    snapshot: Snapshot
-    covered: frozenset[str]
-    asked: tuple[Asked, ...] = ()
-    failed: tuple[FailedCreate, ...] = ()
-    notes: tuple[str, ...] = field(default=())
-    moves_pods: bool = False
 
 
 def edited(snapshot: Snapshot, given: Sequence[Given]) -> Edited:

@@ -18,6 +18,7 @@ from kwhatif.results import BudgetUse
 __all__ = ["EvictionBudgets"]
 
 _SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+_UNTOLD = "The snapshot does not tell what the disruption budget"
 _VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
@@ -82,7 +83,7 @@ class EvictionBudgets:
         if budget.allowed <= 0:
             budget.blocks.append(pod.key)
             if not budget.told:
-                return f"{_VIOLATES} The snapshot does not tell what the disruption budget {budget.name} allows: nothing"
+                return f"{_VIOLATES} {_UNTOLD} {budget.name} allows: nothing"
             return (
                 f"{_VIOLATES} The disruption budget {budget.name} needs {budget.desired} healthy pods "
                 f"and has {budget.healthy} currently"

@@ -125,7 +125,7 @@ def test_a_translation_only_grows(tmp_path: Path) -> None:
     ran = run("snapshot", "redact", CLUSTER, "-o", f"{tmp_path}/cluster.json", *private(tmp_path))
     after = json.loads((tmp_path / "private.json").read_text())
     assert not ran.notes
-    for part in ("words", "resources", "nodes", "uids", "addresses"):
+    for part in ("words", "resources", "nodes", "pools", "uids", "addresses"):
         assert before[part].items() <= after[part].items()
     assert len(after["words"]) > len(before["words"])
 

@@ -183,3 +183,48 @@ def test_the_commands_are_plain_functions(tmp_path: Path, capsys: pytest.Capture
     assert json.loads(capsys.readouterr().out)["kind"] == "KubeSchedulerConfiguration"
     validate(write(tmp_path, HEAD))
     assert capsys.readouterr().out.endswith("accepts it\n")
+
+
+# --- old formats
+
+POLICY = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "NodePreferAvoidPodsPriority", "weight": 1}]}
+
+
+def test_convert_prints_the_configuration_and_says_on_standard_error_what_changes() -> None:
+    result = run("convert", stdin=json.dumps(POLICY))
+    assert result.exit_code == 0
+    assert yaml.safe_load(result.stdout)["apiVersion"] == "kubescheduler.config.k8s.io/v1"
+    lines = result.stderr.splitlines()
+    assert all(line.startswith("changed: ") for line in lines)
+    assert any(line.startswith("changed: NodePreferAvoidPods is gone: ") for line in lines)
+    again = json.loads(run("convert", "-f", "-", "--to", "v1", "-o", "json", stdin=json.dumps(POLICY)).stdout)
+    assert again["configuration"] == yaml.safe_load(result.stdout)
+    assert [f"changed: {change}" for change in again["changes"]] == lines
+
+
+def test_what_convert_writes_is_valid(tmp_path: Path) -> None:
+    file = write(tmp_path, run("convert", stdin=json.dumps(POLICY)).stdout)
+    assert run("validate", file).stdout == f"{file}: kube-scheduler 1.36 accepts it\n"
+
+
+def test_convert_of_what_is_refused_is_an_error() -> None:
+    result = run("convert", stdin='{"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "X"}]}')
+    assert isinstance(result.exception, PolicyError)
+    assert str(result.exception) == 'standard input: predicate type not found for "X"'
+    assert result.stdout == ""
+
+
+def test_an_old_format_is_judged_by_the_last_minor_that_read_it_unless_another_is_asked_for(tmp_path: Path) -> None:
+    file = write(tmp_path, json.dumps(POLICY))
+    assert run("validate", file).stdout == f"{file}: kube-scheduler 1.22 accepts it\n"
+    assert run("validate", file, "--kubernetes-version", "1.30").exit_code == 1
+    old = run("validate", file, "--kubernetes-version", "1.17")
+    assert old.stdout == f"{file}: kube-scheduler 1.22 accepts it\n"
+    assert "Kubernetes 1.17 is not supported: the rules are those of 1.22" in old.stderr
+
+
+def test_show_of_a_policy_for_a_newer_minor_translates_it(tmp_path: Path) -> None:
+    file = write(tmp_path, json.dumps(POLICY))
+    shown = run("show", "-f", file, "--kubernetes-version", "1.34")
+    assert yaml.safe_load(shown.stdout)["apiVersion"] == "kubescheduler.config.k8s.io/v1"
+    assert f"warning: {file}: NodePreferAvoidPods is gone" in shown.stderr

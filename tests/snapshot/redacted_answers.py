@@ -23,6 +23,13 @@ _IN_MESSAGES: tuple[tuple[str, Callable[[Names, str], str]], ...] = (
     (r'(?<=StorageClass ")[^"]+(?=")', Names.name),
     (r'(?<=PersistentVolume ")[^"]+(?=")', Names.name),
     (r"(?<=looking up PVC )\S+(?=:)", Names.name),
+    (r'(?<=could not find ResourceClaim ")[^"]+(?=")', Names.name),
+    (r'(?<=pod ")[^"]+(?=": ResourceClaim)', Names.name),
+    (r"(?<=filter plugin: claim )[^,:]+(?=[,:])", Names.name),
+    (r"(?<=, request )[^:]+(?=: )", Names.name),
+    (r"(?<=no such key: )\S+", Names.free),
+    (r"(?<=cannot add device )\S+", lambda names, found: _device(found, names)),
+    (r"(?<=resource pool )\S+", lambda names, found: _pool(found, names)),
     (r"(?<=scheduling gates: \[)[^]]*", lambda names, found: " ".join(map(names.qualified, found.split()))),
 )
 
@@ -83,11 +90,17 @@ def _device(text: str, names: Names) -> str:
     """``request=driver/pool/device[capacity=amount,...]``"""
     device, bracket, consumed = text.partition("[")
     request, equals, device = device.rpartition("=")
-    driver, pool, device = device.split("/")
+    pool, _, device = device.rpartition("/")
     pairs = (part.partition("=") for part in consumed.removesuffix("]").split(",")) if bracket else ()
     said = ",".join(f"{names.attribute(key)}={amount}" for key, _, amount in pairs)
-    device = f"{names.driver(driver)}/{names.name(pool)}/{names.name(device)}"
+    device = f"{_pool(pool, names)}/{names.name(device)}"
     return f"{names.name(request)}{equals}{device}{bracket}{said}{']' if bracket else ''}"
+
+
+def _pool(text: str, names: Names) -> str:
+    """``driver/pool``"""
+    driver, _, pool = text.partition("/")
+    return f"{names.driver(driver)}/{names.pool(pool)}"
 
 
 def _status(status: dict[str, Any], names: Names) -> dict[str, Any]:

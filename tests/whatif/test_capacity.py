@@ -26,6 +26,7 @@ from kwhatif.whatif.expand import expand
 from kwhatif.whatif.place import place
 from kwhatif.whatif.session import Session
 from tests.builders import HOSTNAME, ZONE, node, pod
+from tests.storage_builders import storage_class
 
 Json = dict[str, Any]
 
@@ -164,27 +165,31 @@ def in_cluster(manifest: Manifest, snapshot: Snapshot) -> Snapshot:
     made = expand([manifest], snapshot)
     for item in made.pods:
         snapshot.objects.add(replace(item.pod, spec=replace(item.pod.spec, node_name="a")))
-    for claim in made.objects:
-        snapshot.objects.add(claim)
+    for obj in made.objects:
+        snapshot.objects.add(obj)
     snapshot.whole[manifest.raw["kind"]] = [manifest.raw]
     return snapshot
 
 
-CLAIMS = [
-    {
-        "metadata": {"name": "data"},
-        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
-    }
-]
+CLAIM = {
+    "metadata": {"name": "data"},
+    "spec": {
+        "accessModes": ["ReadWriteOncePod"],
+        "resources": {"requests": {"storage": "1Gi"}},
+        "storageClassName": "late",
+    },
+}
 
 
-@pytest.mark.parametrize("manifest", [workload(), workload(kind="StatefulSet"), workload(kind="StatefulSet", cpu="2")])
-def test_a_workload_that_runs_already_has_as_many_more_pods_as_one_that_does_not(manifest: Manifest) -> None:
-    manifest.raw["spec"] |= {"volumeClaimTemplates": CLAIMS} if manifest.raw["kind"] == "StatefulSet" else {}
-    snapshot = in_cluster(manifest, snapshot_of([node("a", cpu="16")]))
-    result = ask(snapshot, manifest, anew=True)
-    each = 2 if "2" in str(manifest.raw["spec"]["template"]["spec"]["containers"][0]["resources"]) else 1
-    assert (result.unit.split()[-1], result.fits) == ("default/web", (16 - 3 * each) // each)
+@pytest.mark.parametrize(("kind", "more"), [("Deployment", {}), ("StatefulSet", {"volumeClaimTemplates": [CLAIM]})])
+def test_a_workload_that_runs_already_can_be_asked_about_too(kind: str, more: Json) -> None:
+    manifest = workload(kind)
+    manifest.raw["spec"] |= more
+    cluster = snapshot_of([node("a", cpu="8")])
+    cluster.objects.add(storage_class("late", provisioner="csi.example.com"))
+    result = ask(in_cluster(manifest, cluster), manifest, anew=True)
+    assert (result.unit, result.fits, result.ended) == (f"pod of {kind} default/web", 5, "nodes")
+    assert "Insufficient cpu" in result.message
 
 
 def test_a_workload_that_wants_no_pods_has_nothing_to_count() -> None:

@@ -157,6 +157,14 @@ def test_what_goes_on_regardless_is_a_warning() -> None:
     )
 
 
+def test_pods_made_again_twice_over_have_names_of_their_own() -> None:
+    """One of a set is drained, another has to make room for it."""
+    pods = [web("web-1-x", "a", priority=10), web("web-1-y", "b", cpu="4", priority=-5)]
+    result = drained([node("a"), node("b")], pods)
+    assert result.pods[0].replacement == "default/web-1-r1"
+    assert [victim.replacement for victim in result.homeless] == ["default/web-1-r2"]
+
+
 def test_a_pod_that_is_evicted_on_the_way_and_finds_no_other_node_stays_pending_too() -> None:
     pods = [web("web-1-x", "a", priority=10), pod("low", on="b", cpu="4", priority=-5, owner=("batch/v1", "Job", "j"))]
     result = drained([node("a"), node("b")], pods)

@@ -6,8 +6,10 @@ Functions that look into a text (``matches``, ``startsWith``) see a pseudonym.
 
 from __future__ import annotations
 
+from typing import Any
+
 from kwhatif.snapshot.redaction.names import Names
-from kwhatif.snapshot.redaction.rules import amount, each, fields, flag, named, number, one_of, table, time
+from kwhatif.snapshot.redaction.rules import GONE, amount, each, fields, flag, named, number, one_of, table, time
 from kwhatif.snapshot.redaction.shared import (
     CONDITIONS,
     METADATA,
@@ -23,6 +25,7 @@ from kwhatif.snapshot.redaction.shared import (
 __all__ = ["CLAIM_KIND", "CLAIM_TEMPLATE_KIND", "DEVICE_CLASS", "SLICE", "TAINT_RULE"]
 
 _DRIVER = named(Names.driver)
+_POOL = named(Names.pool)
 _FREE = named(Names.free)
 _ATTRIBUTE = named(Names.attribute)
 _CONDITION = named(Names.qualified)
@@ -61,11 +64,11 @@ _BODY = fields(
     bindingFailureConditions=each(_CONDITION),
     allowMultipleAllocations=flag,
 )
-SLICE = object_of(
+_SLICE = object_of(
     {
         "spec": fields(
             driver=_DRIVER,
-            pool=fields(name=NAME, generation=number, resourceSliceCount=number),
+            pool=fields(name=_POOL, generation=number, resourceSliceCount=number),
             nodeName=NODE,
             nodeSelector=NODE_SELECTOR,
             allNodes=flag,
@@ -75,7 +78,18 @@ SLICE = object_of(
         )
     }
 )
-_RULE_SELECTOR = fields(driver=_DRIVER, pool=NAME, device=NAME)
+
+
+def SLICE(value: Any, names: Names) -> Any:
+    """Drivers have slices of their nodes called after the node and themselves."""
+    kept = _SLICE(value, names)
+    name, node = (value.get("metadata") or {}).get("name") or "", (value.get("spec") or {}).get("nodeName")
+    if node and name.startswith(f"{node}-") and kept is not GONE:
+        kept["metadata"]["name"] = f"{names.node(node)}-{names.name(name.removeprefix(f'{node}-'))}"
+    return kept
+
+
+_RULE_SELECTOR = fields(driver=_DRIVER, pool=_POOL, device=NAME)
 TAINT_RULE = object_of({"spec": fields(deviceSelector=_RULE_SELECTOR, taint=TAINT)})
 
 # --- what is asked for
@@ -100,7 +114,7 @@ _SPEC = fields(
 _RESULT = fields(
     request=NAME,
     driver=_DRIVER,
-    pool=NAME,
+    pool=_POOL,
     device=NAME,
     adminAccess=flag,
     tolerations=TOLERATIONS,
@@ -119,7 +133,7 @@ CLAIM_KIND = object_of(
                 devices=fields(results=each(_RESULT)), nodeSelector=NODE_SELECTOR, allocationTimestamp=time
             ),
             reservedFor=each(_CONSUMER),
-            devices=each(fields(driver=_DRIVER, pool=NAME, device=NAME, conditions=CONDITIONS)),
+            devices=each(fields(driver=_DRIVER, pool=_POOL, device=NAME, conditions=CONDITIONS)),
         ),
     }
 )

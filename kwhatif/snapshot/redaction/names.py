@@ -144,6 +144,10 @@ class Names:
 
     # --- devices
 
+    def pool(self, raw: str) -> str:
+        """A pool of devices. Most are called after a node, so that the order of the others shows among them, too."""
+        return self.translation.pools.code(raw) if raw else raw
+
     @_remembered
     def free(self, raw: str) -> str:
         """The value of a device's attribute or a text in an expression; quantities and versions stay."""

@@ -21,7 +21,8 @@ __all__ = ["reveal", "reveal_value"]
 _START = r"(?:(?<![^\W_])|(?<=\\[nrt]))"
 _PSEUDONYM = re.compile(
     _START
-    + r"(?:(?P<node>node-[0-9]{4,})|(?P<uid>[0-9]{8}-0000-8000-8000-[0-9]{12})|(?P<address>198\.[0-9.]+[0-9])"
+    + r"(?:(?P<node>node-[0-9]{4,})|(?P<pool>pool-[0-9]{4,})"
+    + r"|(?P<uid>[0-9]{8}-0000-8000-8000-[0-9]{12})|(?P<address>198\.[0-9.]+[0-9])"
     + rf"|(?P<number>[0-9]{{0,3}})(?P<word>[a-z]{{1,2}}[0-9]{{3,}})){NOT_VALID}?(?![^\W_])"
 )
 _MOST_TITLES = 3
@@ -39,7 +40,7 @@ def reveal(text: str, translation: Translation, *, shown: Callable[[str], str] =
 def _revealer(translation: Translation, shown: Callable[[str], str] = str) -> Callable[[str], str]:
     """What puts names in the place of pseudonyms and leaves all else, spaces too, as it is."""
     words = _reversed(translation.words.codes) | _reversed(translation.resources.codes)
-    nodes = _reversed(translation.nodes.codes)
+    nodes, pools = _reversed(translation.nodes.codes), _reversed(translation.pools.codes)
     uids = {uid_of(number): uid for uid, number in translation.uids.numbers.items()}
     addresses = {address_of(number): address for address, number in translation.addresses.numbers.items()}
 
@@ -47,6 +48,8 @@ def _revealer(translation: Translation, shown: Callable[[str], str] = str) -> Ca
         match found.lastgroup:
             case "node":
                 real = nodes.get(found["node"])
+            case "pool":
+                real = pools.get(found["pool"])
             case "uid":
                 real = uids.get(found["uid"])
             case "address":

@@ -15,6 +15,7 @@ __all__ = ["schema_text", "translation_schema"]
 
 _CODES = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[a-z]{1,2}[0-9]*[1-9]$"}}
 _NODES = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^node-[0-9]*[1-9]$"}}
+_POOLS = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^pool-[0-9]*[1-9]$"}}
 _NUMBERS = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}}
 
 
@@ -33,6 +34,7 @@ def translation_schema() -> dict[str, Any]:
             "words": {"description": "Parts of names; the codes are in the order of the words.", **_CODES},
             "resources": {"description": "Parts of the names of resources, likewise.", **_CODES},
             "nodes": {"description": "Whole names of nodes, likewise.", **_NODES},
+            "pools": {"description": "Whole names of pools of devices, likewise.", **_POOLS},
             "uids": {"description": "Unique identifiers by number.", **_NUMBERS},
             "addresses": {"description": "IP addresses of host ports by number.", **_NUMBERS},
             "numericKeys": {

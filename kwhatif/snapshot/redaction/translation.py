@@ -46,31 +46,37 @@ def _nodes() -> Ordered:
     return Ordered((), ("node-",), width=4)
 
 
+def _pools() -> Ordered:
+    return Ordered((), ("pool-",), width=4)
+
+
 @dataclass
 class Translation:
     """Pseudonyms by what they stand for; it only ever grows.
 
-    ``words`` are the parts of names, ``resources`` those of resource names; ``nodes`` are whole names. ``numeric`` are
-    the label keys whose values are compared as numbers (Gt and Lt), so that their numbers stay.
+    ``words`` are the parts of names, ``resources`` those of resource names; ``nodes`` and ``pools`` (of devices) are
+    whole names. ``numeric`` are the label keys whose values are compared as numbers (Gt and Lt), so that their numbers
+    stay.
     """
 
     words: Ordered = field(default_factory=_words)
     resources: Ordered = field(default_factory=_resources)
     nodes: Ordered = field(default_factory=_nodes)
+    pools: Ordered = field(default_factory=_pools)
     uids: Numbered = field(default_factory=Numbered)
     addresses: Numbered = field(default_factory=Numbered)
     numeric: set[str] = field(default_factory=set)
 
     @property
     def empty(self) -> bool:
-        return not (self.words.codes or self.resources.codes or self.nodes.codes)
+        return not (self.words.codes or self.resources.codes or self.nodes.codes or self.pools.codes)
 
     def copy(self) -> Translation:
         return copy.deepcopy(self)
 
     def settle(self) -> bool:
         """Give pseudonyms to all that has asked for one; whether there was any."""
-        settled = [part.settle() for part in (self.words, self.resources, self.nodes)]
+        settled = [part.settle() for part in (self.words, self.resources, self.nodes, self.pools)]
         return any(settled)
 
 
@@ -80,6 +86,7 @@ class _File(msgspec.Struct, rename="camel", kw_only=True):
     words: dict[str, str] = {}
     resources: dict[str, str] = {}
     nodes: dict[str, str] = {}
+    pools: dict[str, str] = {}
     uids: dict[str, int] = {}
     addresses: dict[str, int] = {}
     numeric_keys: list[str] = []
@@ -96,7 +103,7 @@ def read_translation(path: str) -> Translation:
         translation = Translation(
             uids=Numbered(file.uids), addresses=Numbered(file.addresses), numeric=set(file.numeric_keys)
         )
-        for name in ("words", "resources", "nodes"):
+        for name in ("words", "resources", "nodes", "pools"):
             part: Ordered = getattr(translation, name)
             part.codes.update(getattr(file, name))
             for word, problem in part.faults():
@@ -119,6 +126,7 @@ def write_translation(translation: Translation, path: str) -> None:
         words=dict(sorted(translation.words.codes.items())),
         resources=dict(sorted(translation.resources.codes.items())),
         nodes=dict(sorted(translation.nodes.codes.items())),
+        pools=dict(sorted(translation.pools.codes.items())),
         uids=translation.uids.numbers,
         addresses=translation.addresses.numbers,
         numeric_keys=sorted(translation.numeric),

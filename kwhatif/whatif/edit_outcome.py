@@ -1,0 +1,27 @@
+"""What comes of what-if edits. Apart from them, as most commands make none and need not import how they are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kwhatif.results import FailedCreate
+from kwhatif.snapshot.model import Snapshot
+from kwhatif.whatif.session import Asked
+
+__all__ = ["Edited"]
+
+
+@dataclass(frozen=True)
+class Edited:
+    """A snapshot after edits. ``asked`` are the pods of it that wait for a node because of them.
+
+    ``covered`` are the kinds that the snapshot could be trusted to know before. ``notes`` say what controllers did
+    about the edits, ``failed`` what they could not do. ``moves_pods``: pods were removed or made, or might have been.
+    """
+
+    snapshot: Snapshot
+    covered: frozenset[str]
+    asked: tuple[Asked, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+    moves_pods: bool = False
