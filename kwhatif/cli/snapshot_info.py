@@ -51,6 +51,7 @@ def info(
     from kwhatif.report.snapshot_info_text import info_blocks
     from kwhatif.snapshot.load import load_snapshot
     from kwhatif.versions import features_of
+    from kwhatif.whatif.device_uses import device_uses
     from kwhatif.whatif.snapshot_info import info as ask
 
     check_stdin(*files, *(edits.edits or ()))
@@ -59,5 +60,8 @@ def info(
     known = snapshot.objects.of(Node)
     if by and known and not any(by in (node.metadata.labels or {}) for node in known):
         raise UsageError(f"--by {by}: no node has this label")
-    result = ask(snapshot, features_of(), datetime.now(UTC), by=by, nodes=nodes)
+    features = features_of()
+    result = ask(
+        snapshot, features, datetime.now(UTC), by=by, nodes=nodes, devices=lambda given: device_uses(given, features)
+    )
     finish(rendered(result, output, lambda: info_blocks(result)), result.exit_code, notes)

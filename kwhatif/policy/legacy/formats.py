@@ -85,10 +85,8 @@ def _profile_of_v1alpha1(body: Json) -> Json:
         profile["plugins"] = renamed
     weight = body.pop("hardPodAffinitySymmetricWeight", None)
     if weight is not None:
-        configs = profile.get("pluginConfig") or []
         given = {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": weight}}
-        if isinstance(configs, list):
-            profile["pluginConfig"] = [*configs, given]
+        profile["pluginConfig"] = _plus(profile.get("pluginConfig"), [given])
     return profile
 
 
@@ -135,31 +133,38 @@ def _fields_of_profiles(body: Json) -> None:
 def _profile(profile: Mapping[Any, Any], timeout: object, no_preemption: object) -> Json:
     result = dict(profile)
     plugins = result.get("plugins")
-    plugins = dict(plugins) if isinstance(plugins, Mapping) else {}
-    if (unreserve := plugins.pop("unreserve", None)) is not None:
-        plugins["reserve"] = _both(plugins.get("reserve"), unreserve)
-    if no_preemption is True:
-        plugins["postFilter"] = _both(plugins.get("postFilter"), {"disabled": [{"name": "DefaultPreemption"}]})
-    plugins = {point: _renamed(plugin_set) for point, plugin_set in plugins.items()}
-    if plugins:
-        result["plugins"] = plugins
+    if plugins is None or isinstance(plugins, Mapping):
+        result["plugins"] = _points(plugins or {}, no_preemption)
     if timeout is not None:
-        configs = result.get("pluginConfig") or []
-        result["pluginConfig"] = [*configs, {"name": "VolumeBinding", "args": {"bindTimeoutSeconds": timeout}}]
+        given = {"name": "VolumeBinding", "args": {"bindTimeoutSeconds": timeout}}
+        result["pluginConfig"] = _plus(result.get("pluginConfig"), [given])
     return result
+
+
+def _points(plugins: Mapping[Any, Any], no_preemption: object) -> Json:
+    points = dict(plugins)
+    if (unreserve := points.pop("unreserve", None)) is not None:
+        points["reserve"] = _both(points.get("reserve"), unreserve)
+    if no_preemption is True:
+        points["postFilter"] = _both(points.get("postFilter"), {"disabled": [{"name": "DefaultPreemption"}]})
+    return {point: _renamed(plugin_set) for point, plugin_set in points.items()}
+
+
+def _plus(items: object, more: list[Any]) -> object:
+    """A list with what it lacks of another; what is no list stays as it is, for the reader to complain of."""
+    if items is None:
+        return more
+    return [*items, *(item for item in more if item not in items)] if isinstance(items, list) else items
 
 
 def _both(first: object, second: object) -> object:
     """Two sets of plugins as one; a plugin that is in both is there once."""
-    if not isinstance(first, Mapping):
-        return second
-    if not isinstance(second, Mapping):
-        return first
-    merged = {}
-    for key in ("enabled", "disabled"):
-        one, other = first.get(key) or [], second.get(key) or []
-        merged[key] = [*one, *(plugin for plugin in other if plugin not in one)]
-    return {**first, **merged}
+    if not isinstance(first, Mapping) or not isinstance(second, Mapping):
+        return second if first is None else first
+    merged = dict(first)
+    for key, plugins in second.items():
+        merged[key] = _plus(merged.get(key), plugins) if isinstance(plugins, list) else plugins
+    return merged
 
 
 _OLD_NAMES = {"DefaultPodTopologySpread": "SelectorSpread"}
