@@ -40,6 +40,24 @@ def test_info_as_json_has_numbers() -> None:
     assert isinstance(found["ageSeconds"], int)
 
 
+GPUS = "../samples/gpu/cluster.json"
+DEVICES = """
+DEVICES
+DRIVER           CLASS      NODES  DEVICES  ALLOCATED
+gpu.example.com  gpu        4      18       3
+gpu.example.com  whole-gpu  3      12       3
+"""
+
+
+def test_info_counts_devices() -> None:
+    assert DEVICES in run("snapshot", "info", GPUS).out
+    found = json.loads(run("snapshot", "info", GPUS, "--delete", "ml/train-0", "-o", "json").out)["devices"]
+    assert found == [
+        {"driver": "gpu.example.com", "deviceClass": name, "nodes": nodes, "devices": devices, "allocated": 1}
+        for name, nodes, devices in (("gpu", 4, 18), ("whole-gpu", 3, 12))
+    ]
+
+
 def test_info_reads_standard_input_and_several_files() -> None:
     text = (TESTS / CLUSTER).read_text()
     assert "NODES: 5" in run("snapshot", "info", "-", stdin=text).lines

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kwhatif.cli.policy_file import read_policy
+from kwhatif.errors import PolicyError
 from kwhatif.policy import SchedulerConfiguration, expand
 from kwhatif.policy.convert import converted
 from kwhatif.policy.intree import in_tree
@@ -68,6 +75,39 @@ def test_it_can_be_converted_and_the_result_is_accepted(name: str, minor: str) -
     if legacy_format(document):
         assert set(conversion.lost) <= set(conversion.changes)
         assert loaded(name, minor).lost == conversion.lost
+
+
+# --- whatever is written in them
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to every value in a document."""
+    if path:
+        yield path
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ()):
+        yield from places(item, (*path, key))
+
+
+LEGACY_DOCUMENTS = [found for name in FILES if legacy_format(found := read_policy(str(DATA / name))[0])]
+JUNK = [None, 3, -1, True, "x", "", [], {}, [3], {"a": 1}, [None], 1.5, 10**30, {"enabled": [3], "disabled": "x"}]
+
+
+@settings(max_examples=settings().max_examples * 3)
+@given(st.data())
+def test_a_document_with_something_wrong_in_it_is_read_or_refused(data: st.DataObject) -> None:
+    document = copy.deepcopy(data.draw(st.sampled_from(LEGACY_DOCUMENTS)))
+    ways = [way for way in places(document) if way[0] not in ("apiVersion", "kind")]
+    *way, last = data.draw(st.sampled_from(ways))
+    inner = document
+    for step in way:
+        inner = inner[step]
+    inner[last] = copy.deepcopy(data.draw(st.sampled_from(JUNK)))
+    for minor in (LEGACY_MINOR, SUPPORTED_MINORS[-1]):
+        with suppress(PolicyError):
+            load_configuration(document, source="", features=features_of(minor))
+
+
+# --- single documents
 
 
 def test_the_manuals_policy_scores_by_three_plugins_and_no_others() -> None:
