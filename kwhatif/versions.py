@@ -160,16 +160,9 @@ class Features:
     locks_are_leases: bool = _since(
         "1.24", "leader election knows no resource lock but leases", "apis/config/validation/validation.go"
     )
-    resource_plugins_by_strategy: bool = _until(
-        "1.23",
-        "NodeResourcesLeastAllocated, NodeResourcesMostAllocated and RequestedToCapacityRatio are plugins of their own",
-        "framework/plugins/registry.go",
+    legacy_plugins: bool = _until(
+        "1.23", "NodeLabel, ServiceAffinity and others that Policies need exist", "framework/plugins/registry.go"
     )
-    node_prefer_avoid_pods: bool = _until(
-        "1.23", "NodePreferAvoidPods exists, and is on by default with weight 10000", "framework/plugins/registry.go"
-    )
-    node_label_plugin: bool = _until("1.23", "NodeLabel exists", "framework/plugins/registry.go")
-    service_affinity_plugin: bool = _until("1.23", "ServiceAffinity exists", "framework/plugins/registry.go")
     selector_spread_plugin: bool = _until("1.29", "SelectorSpread exists", "framework/plugins/registry.go")
     profiles_have_percentages: bool = _since(
         "1.26", "profiles may have a percentageOfNodesToScore of their own", "apis/config/types.go"
@@ -288,8 +281,7 @@ class Features:
     )
     overcommitted_nodes_refuse_what_is_not_asked_for: bool = _until(
         "1.28",
-        "a pod that asks for something does not fit where more than there is of cpu, memory or ephemeral-storage is "
-        "taken, even if it asks for none of that",
+        "a pod that asks for anything does not fit where cpu, memory or ephemeral-storage is overcommitted",
         "framework/plugins/noderesources/fit.go",
     )
     claims_for_one_pod: bool = _since(
@@ -297,15 +289,10 @@ class Features:
         "VolumeRestrictions knows claims for one pod alone (ReadWriteOncePod), and looks claims up in PreFilter",
         "framework/plugins/volumerestrictions/volume_restrictions.go",
     )
-    only_cinder_migrates: bool = _until(
+    volume_limits_of_old: bool = _until(
         "1.23",
-        "of in-tree disks only Cinder's are left to a CSI driver, on nodes whose CSINode lists the plugin as migrated",
-        "pkg/features (CSIMigrationAWS and its like), framework/plugins/nodevolumelimits/utils.go",
-    )
-    volume_limits_see_claims_alone: bool = _until(
-        "1.23",
-        "volume limits pass over ephemeral volumes and claims that do not exist",
-        "framework/plugins/nodevolumelimits/csi.go, framework/plugins/nodevolumelimits/non_csi.go",
+        "of in-tree disks only Cinder's are left to CSI drivers; limits pass over ephemeral volumes and lost claims",
+        "pkg/features (CSIMigrationAWS and its like), framework/plugins/nodevolumelimits",
     )
     volume_zones_have_one_name: bool = _until(
         "1.29",
@@ -326,9 +313,7 @@ class Features:
         "1.24", "messages end with what preemption says", "framework/types.go (FitError.Error)"
     )
     pre_filter_speaks_once: bool = _since(
-        "1.26",
-        "messages have PreFilter's refusal once, before that for every node",
-        "framework/types.go (FitError.Error)",
+        "1.26", "messages have PreFilter's refusal once, before that for every node", "framework/types.go (FitError)"
     )
     taint_is_named: bool = _until(
         "1.34",
@@ -380,9 +365,7 @@ class Features:
         "staging component-helpers/nodedeclaredfeatures/features",
     )
     nodes_left_out_by_prefilter_are_counted: bool = _since(
-        "1.32",
-        "messages count the nodes that PreFilter plugins left out",
-        "schedule_one.go, framework/types.go",
+        "1.32", "messages count the nodes that PreFilter plugins left out", "schedule_one.go, framework/types.go"
     )
 
     # Extenders
@@ -404,9 +387,7 @@ class Features:
         "backend/queue/scheduling_queue.go",
     )
     lost_nominations_are_told: bool = _since(
-        "1.33",
-        "pods of the same or lower priority hear that another is nominated no longer",
-        "eventhandlers.go",
+        "1.33", "pods of the same or lower priority hear that another is nominated no longer", "eventhandlers.go"
     )
     lost_nominations_concern_affinity: bool = _since(
         "1.36",
@@ -443,16 +424,13 @@ class Features:
         "backend/queue/backoff_queue.go",
     )
     backoff_ends_on_time: bool = _until(
-        "1.33",
-        "a backoff is over at its end; since then, just after it",
-        "backend/queue/scheduling_queue.go",
+        "1.33", "a backoff is over at its end; since then, just after it", "backend/queue/scheduling_queue.go"
     )
 
     # Preemption
     first_victim_counts_most: bool = _until(
         "1.29",
-        "the victim looked at first stands for the highest priority of a node's victims; such as break a budget come "
-        "first",
+        "the victim looked at first, which breaks a budget if one does, stands for a node's highest priority",
         "framework/plugins/defaultpreemption/default_preemption.go (pickOneNodeForPreemption)",
     )
     terminating_victims_are_told: bool = _until(
@@ -506,18 +484,13 @@ class Features:
     )
 
     # Scores
-    containers_round_by_themselves: bool = _until(
-        "1.27", "each container's requests are rounded by themselves, before they are added up", "framework/types.go"
-    )
-    overhead_counts_in_units: bool = _until(
+    requests_add_up_as_integers: bool = _until(
         "1.27",
-        "resource scorers count a pod's overhead in whole units: one millicore for a core begun",
-        "framework/plugins/noderesources/resource_allocation.go",
+        "requests are rounded container by container, and scorers count overhead in units (a core: one millicore)",
+        "framework/types.go, framework/plugins/noderesources/resource_allocation.go",
     )
     fit_scores_without_overhead: bool = _until(
-        "1.24",
-        "NodeResourcesFit's score leaves the pod's overhead out",
-        "framework/plugins/noderesources/fit.go",
+        "1.24", "NodeResourcesFit's score leaves the pod's overhead out", "framework/plugins/noderesources/fit.go"
     )
     spread_skips_score: bool = _since(
         "1.28",

@@ -275,6 +275,8 @@ class Compiler:
             found: dict[Any, Any] = {}
             for key_of, value_of, maybe in runs:
                 key, value = key_of(scope), value_of(scope)
+                if isinstance(key, dict | list):
+                    raise Fault(f"unsupported key type: {name_of(key)}")
                 if not maybe:
                     found[key] = value
                 elif value.there:

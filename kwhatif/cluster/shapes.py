@@ -104,6 +104,11 @@ class PodShape:
     preferred_anti_affinity: tuple[AffinityTerm, ...]
 
     @property
+    def has_volumes(self) -> bool:
+        """Whether it has volumes of which more than the name is known; no plugin reads others."""
+        return any(map(_is_read, self.spec.volumes or ()))
+
+    @property
     def has_affinity_terms(self) -> bool:
         return bool(self.affinity or self.anti_affinity or self.preferred_affinity or self.preferred_anti_affinity)
 
@@ -273,7 +278,7 @@ class ShapeTable:
         affinity = spec.affinity or Affinity()
         near, far = affinity.pod_affinity, affinity.pod_anti_affinity
         whole = features.fit_scores_whole_pods
-        rounded = rounded_requests(spec) if features.containers_round_by_themselves else None
+        rounded = rounded_requests(spec) if features.requests_add_up_as_integers else None
         shape = PodShape(
             index=len(self.shapes),
             namespace=namespace,
@@ -327,10 +332,14 @@ def _without_made_up_names(spec: PodSpec) -> PodSpec:
     """
     if spec.resource_claims:
         spec = msgspec.structs.replace(spec, resource_claims=[PodResourceClaim() for _ in spec.resource_claims])
-    volumes = [volume for volume in spec.volumes or () if volume != Volume(name=volume.name)]
+    volumes = [volume for volume in spec.volumes or () if _is_read(volume)]
     if len(volumes) < len(spec.volumes or ()):
         spec = msgspec.structs.replace(spec, volumes=volumes or None)
     return spec
+
+
+def _is_read(volume: Volume) -> bool:
+    return volume != Volume(name=volume.name)
 
 
 def start_time(text: str | None) -> int:

@@ -64,10 +64,13 @@ class Evaluation:
         self._everything = NodeView(cluster)
         self._outcomes: dict[str, object] = {}
         self._asked_each_time: list[AnyPlugin] = []
+        self._idle = framework.turns(pod).idle
         self._scopes = {plugin.name: plugin.scopes(pod) for plugin in framework.all_plugins}
         self.troubled = False
         for plugin in framework.pre_filters:
-            if self._filter_scope(plugin) is Scope.CLUSTER:
+            if plugin.name in self._idle:
+                self._outcomes[plugin.name] = SKIP
+            elif self._filter_scope(plugin) is Scope.CLUSTER:
                 self._asked_each_time.append(plugin)
             else:
                 self._outcomes[plugin.name] = framework.ask_pre_filter(plugin, pod, cluster)
@@ -85,6 +88,8 @@ class Evaluation:
         self.ok: BoolArray = np.ones(len(self.cluster), np.bool_)
         self._node_ok: BoolArray = self.ok.copy()
         for plugin in self._framework.filters:
+            if plugin.name in self._idle:
+                continue
             scope = self._filter_scope(plugin)
             if scope is Scope.CLUSTER:
                 self._cluster_filters.append(plugin)
@@ -207,7 +212,9 @@ class Evaluation:
     def _running(self, scopes: tuple[Scope, ...] = tuple(Scope)) -> Iterator[tuple[AnyPlugin, object]]:
         for plugin in self._framework.filters:
             state = self._state(plugin)
-            if not isinstance(state, Skip) and self._filter_scope(plugin) in scopes:
+            if plugin.name in self._idle or isinstance(state, Skip):
+                continue
+            if self._filter_scope(plugin) in scopes:
                 yield plugin, state
 
     def verdicts_on(self, pod: PodInfo, view: NodeView) -> Verdicts:
@@ -259,6 +266,8 @@ class Evaluation:
         self._static_local: Int64Array = np.zeros(len(self.cluster), np.int64)
         view = self._everything
         for plugin, weight in self._framework.scorers:
+            if plugin.name in self._idle:
+                continue
             scope = self._scopes[plugin.name][1]
             if scope is Scope.CLUSTER:
                 self._cluster_scorers.append((plugin, weight))

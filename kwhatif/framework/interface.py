@@ -126,6 +126,14 @@ class Plugin(Generic[F, P]):
     def __init__(self, handle: Handle) -> None:
         self.handle = handle
 
+    def concerns(self, pod: PodInfo) -> bool:
+        """Whether pods of this shape are any business of the plugin's; asked once for all of them.
+
+        False promises that PreEnqueue, Reserve and PreBind let them through, that PreFilter and PreScore skip them (or
+        that all scores are 0), and that they hold no reservations, so that none of these is called.
+        """
+        return True
+
     def scopes(self, pod: PodInfo) -> tuple[Scope, Scope]:
         """``filter_scope`` and ``score_scope`` for pods of this shape, which may be narrower than for others."""
         return self.filter_scope, self.score_scope

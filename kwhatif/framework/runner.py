@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import AnyArray, Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.errors import KwhatifError, PluginError
@@ -55,6 +55,9 @@ class Framework:
         self.filters = [plugin for plugin in self._at["filter"] if plugin not in failing]
         self.unprepared = _unprepared(failing[0]) if failing else None
         self.scorers = [(plugin, weights[plugin.name]) for plugin in self._at["score"]]
+        self._choosy = [plugin for plugin in self.all_plugins if overrides(type(plugin), "concerns")]
+        self._turns: dict[frozenset[str], _Turns] = {}
+        self._turns_of: dict[PodShape, _Turns] = {}
         self._pre_scored = frozenset(plugin.name for plugin in self._at["preScore"])
 
     def request_sums(self, *, scored: bool) -> int:
@@ -75,12 +78,24 @@ class Framework:
         """Tell the plugins which cluster they work for."""
         for plugin in self.all_plugins:
             plugin.handle.cluster = cluster
+        self._turns_of.clear()
+
+    def turns(self, pod: PodInfo) -> _Turns:
+        """Which plugins pods of this shape concern."""
+        turns = self._turns_of.get(pod.shape)
+        if turns is None:
+            idle = frozenset([plugin.name for plugin in self._choosy if not plugin.concerns(pod)])
+            turns = self._turns.get(idle)
+            if turns is None:
+                turns = self._turns[idle] = _Turns(idle, self._at)
+            self._turns_of[pod.shape] = turns
+        return turns
 
     # --- the queue
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """The first refusal to let the pod into the queue."""
-        for plugin in self._at["preEnqueue"]:
+        for plugin in self.turns(pod).pre_enqueue:
             status: Status | None = _call(plugin, "pre_enqueue", pod, pod)
             if status is not None:
                 return _named(status, plugin)
@@ -166,9 +181,7 @@ class Framework:
 
     def reserve(self, pod: PodInfo, node: str) -> Status | None:
         """Reserve at all plugins; on a refusal everything is given back and the refusal returned."""
-        for plugin in self._at["reserve"]:
-            if not overrides(type(plugin), "reserve"):
-                continue
+        for plugin in self.turns(pod).reserve:
             status: Status | None = _call(plugin, "reserve", pod, pod, node)
             if status is not None:
                 self.unreserve(pod, node)
@@ -177,9 +190,8 @@ class Framework:
 
     def unreserve(self, pod: PodInfo, node: str) -> None:
         """Give back all reservations, the last plugin first."""
-        for plugin in reversed(self._at["reserve"]):
-            if overrides(type(plugin), "unreserve"):
-                _call(plugin, "unreserve", pod, pod, node)
+        for plugin in self.turns(pod).unreserve:
+            _call(plugin, "unreserve", pod, pod, node)
 
     def permit(self, pod: PodInfo, node: str) -> Status | dict[str, float] | None:
         """None to go on, a refusal, or the plugins that want to wait and for how many seconds at most."""
@@ -194,7 +206,7 @@ class Framework:
 
     def bind(self, pod: PodInfo, node: str, before: Binder | None = None) -> Status | None:
         """PreBind, Bind and PostBind. What ``before`` binds is not left to the Bind plugins."""
-        for plugin in self._at["preBind"]:
+        for plugin in self.turns(pod).pre_bind:
             status: Status | None = _call(plugin, "pre_bind", pod, pod, node)
             if status is not None:
                 return _named(status, plugin, "PreBind")
@@ -211,6 +223,20 @@ class Framework:
         for plugin in self._at["postBind"]:
             _call(plugin, "post_bind", pod, pod, node)
         return None
+
+
+class _Turns:
+    """The plugins that are called for pods which do not concern those that are ``idle``."""
+
+    def __init__(self, idle: frozenset[str], at: Mapping[str, Sequence[AnyPlugin]]) -> None:
+        def left(point: str, hook: str) -> tuple[AnyPlugin, ...]:
+            return tuple(plugin for plugin in at[point] if plugin.name not in idle and overrides(type(plugin), hook))
+
+        self.idle = idle
+        self.pre_enqueue = left("preEnqueue", "pre_enqueue")
+        self.reserve = left("reserve", "reserve")
+        self.unreserve = left("reserve", "unreserve")[::-1]
+        self.pre_bind = left("preBind", "pre_bind")
 
 
 def _acts(plugin: AnyPlugin, point: str) -> bool:

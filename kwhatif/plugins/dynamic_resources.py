@@ -21,7 +21,7 @@ from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import default_normalize
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.events import Event, always
-from kwhatif.framework.interface import Handle, Plugin, PostFilterResult, Scope
+from kwhatif.framework.interface import Handle, Plugin, PostFilterResult
 from kwhatif.framework.status import SKIP, Code, Rejection, Skip, Status
 from kwhatif.plugins.usable_claims import is_own_device_claim, refusal_of, usable_claims
 
@@ -45,12 +45,7 @@ class DynamicResources(Plugin["ClaimsOfPod", None]):
         self._latest: tuple[str, ClaimsOfPod] | None = None
         self._held: dict[str, ClaimsOfPod] = {}
 
-    def scopes(self, pod: PodInfo) -> tuple[Scope, Scope]:
-        # A pod without claims is none of its business, whatever happens to devices.
-        scope = Scope.CLUSTER if self._may_have_claims(pod) else Scope.NODE
-        return scope, scope
-
-    def _may_have_claims(self, pod: PodInfo) -> bool:
+    def concerns(self, pod: PodInfo) -> bool:
         if not self.handle.features.dynamic_resource_allocation:
             return False
         if pod.pod.spec.resource_claims:
@@ -66,14 +61,14 @@ class DynamicResources(Plugin["ClaimsOfPod", None]):
     # --- which claims
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
-        if self.handle.cluster is None or not self._may_have_claims(pod):
+        if self.handle.cluster is None or not self.concerns(pod):
             return None
         found = usable_claims(pod, self.handle.cluster.devices)
         return Status.unresolvable(found) if isinstance(found, str) else None
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> ClaimsOfPod | Skip | Status:
         self._latest = None
-        if not self._may_have_claims(pod):
+        if not self.concerns(pod):
             return SKIP
         found = usable_claims(pod, cluster.devices)
         if isinstance(found, str):

@@ -31,7 +31,7 @@ class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
 
     def pre_score(self, pod: PodInfo, nodes: NodeView) -> ScoredResources | Skip:
         features = self.handle.features
-        asked = scored_requests(pod.shape.spec) if features.overhead_counts_in_units else pod.shape.score_requests
+        asked = scored_requests(pod.shape.spec) if features.requests_add_up_as_integers else pod.shape.score_requests
         if pod.shape.drift:
             # Upstream adds the requests up once for every resource, after DynamicResources' PreFilter did so.
             before = 1 + int(self.handle.features.dra_extended_resource)

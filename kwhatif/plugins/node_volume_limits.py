@@ -81,12 +81,15 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
     requeue_on = MappingProxyType({Event.POD_DELETED: lambda waiting, happening: _had_volumes(happening)})
     reads = ("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "VolumeAttachment")
 
+    def concerns(self, pod: PodInfo) -> bool:
+        return pod.shape.has_volumes
+
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> NewVolumes | Skip:
         if not any(map(is_attachable, pod.shape.spec.volumes or ())):
             return SKIP
         attached = cluster.remember((self, "attached"), lambda: _attached(cluster, self.handle.features))
         _follow(attached, cluster)
-        claims_alone = self.handle.features.volume_limits_see_claims_alone
+        claims_alone = self.handle.features.volume_limits_of_old
         own = with_claims_alone(pod.pod) if claims_alone else pod.pod
         found, problem = volumes_of(own, cluster.storage, new=not claims_alone)
         return NewVolumes(_sightings(found, attached, len(cluster)), problem, attached)
@@ -209,7 +212,7 @@ def _attached(cluster: Cluster, features: Features) -> Attached:
             if driver.allocatable is not None and driver.allocatable.count is not None:
                 column = limits.setdefault(driver.name, np.full(len(columns), -1, np.int64))
                 column[row] = driver.allocatable.count
-    attachments_count = not features.volume_limits_see_claims_alone
+    attachments_count = not features.volume_limits_of_old
     by_api = attached_by_api(storage, columns.names) if attachments_count else [set() for _ in columns.names]
     by_pods: list[set[Named]] = [set() for _ in columns.names]
     attached = Attached(limits, there, _migrated(cluster, features), storage.drivers, by_api, by_pods)
@@ -223,7 +226,7 @@ def _migrated(cluster: Cluster, features: Features) -> dict[str, BoolArray]:
     """In-tree plugin -> bool[N], nodes where a driver took over (upstream: isCSIMigrationOn)."""
     csi_nodes = cluster.storage.csi_nodes
     here = np.array([name in csi_nodes for name in cluster.columns.names], np.bool_)
-    if features.only_cinder_migrates:
+    if features.volume_limits_of_old:
         return {plugin: here & migrates(plugin, cluster) for plugin in MIGRATED}
     found = dict.fromkeys(MIGRATED, here)
     if features.portworx_migrates_by_annotation:
@@ -259,7 +262,7 @@ def _held(shapes: Iterable[PodShape], attached: Attached, cluster: Cluster, row:
             known = attached.of_shape.get(shape.index)
             if known is None:
                 pod = cluster.shapes.example(shape)
-                if cluster.shapes.features.volume_limits_see_claims_alone:
+                if cluster.shapes.features.volume_limits_of_old:
                     pod = with_claims_alone(pod)
                 known, _ = volumes_of(pod, cluster.storage, new=False)
                 attached.of_shape[shape.index] = known

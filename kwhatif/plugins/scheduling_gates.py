@@ -14,6 +14,9 @@ class SchedulingGates(Plugin[None, None]):
     name = "SchedulingGates"
     requeue_on = MappingProxyType({Event.GATES_REMOVED: lambda waiting, happening: happening.pod is waiting})
 
+    def concerns(self, pod: PodInfo) -> bool:
+        return bool(pod.shape.spec.scheduling_gates)
+
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         gates = [gate.name for gate in pod.shape.spec.scheduling_gates or ()]
         return Status.unresolvable(f"waiting for scheduling gates: [{' '.join(gates)}]") if gates else None

@@ -81,6 +81,12 @@ class VolumeBinding(Plugin[Claims, Claims]):
         self._assumed: dict[str, tuple[Cluster, list[str], list[tuple[str, str]]]] = {}
         self._latest: tuple[str, Claims] | None = None
 
+    def concerns(self, pod: PodInfo) -> bool:
+        # Where it scores at all, it may score pods without volumes, too.
+        features = self.handle.features
+        scores = features.storage_capacity_scoring or features.volume_capacity_priority
+        return pod.shape.has_volumes or scores or not features.volume_binding_skips_score
+
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Claims | Skip | Status:
         self._latest = None
         if not pod.shape.spec.volumes:

@@ -46,7 +46,7 @@ def migrates(plugin: str, cluster: Cluster) -> BoolArray:
     """bool[N]: nodes on which a driver took over from the plugin."""
 
     def look() -> BoolArray:
-        if cluster.shapes.features.only_cinder_migrates and plugin != CINDER:
+        if cluster.shapes.features.volume_limits_of_old and plugin != CINDER:
             return np.zeros(len(cluster), np.bool_)
         nodes = (cluster.storage.csi_nodes.get(name) for name in cluster.columns.names)
         listed = ((node.metadata.annotations or {}).get(MIGRATED_PLUGINS, "") if node else "" for node in nodes)

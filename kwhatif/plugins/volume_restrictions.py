@@ -81,6 +81,9 @@ class VolumeRestrictions(Plugin[Restrictions, None]):
         super().__init__(handle)
         self.needs_pre_filter = handle.features.claims_for_one_pod
 
+    def concerns(self, pod: PodInfo) -> bool:
+        return pod.shape.has_volumes
+
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Restrictions | Skip | Status:
         volumes = pod.shape.spec.volumes
         if not volumes:

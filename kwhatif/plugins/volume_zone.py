@@ -53,6 +53,9 @@ class VolumeZone(Plugin[Topologies, None]):
 
     reads = ("PersistentVolume", "PersistentVolumeClaim", "StorageClass")
 
+    def concerns(self, pod: PodInfo) -> bool:
+        return pod.shape.has_volumes
+
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Topologies | Skip | Status:
         storage = cluster.storage
         wanted: list[Topology] = []

@@ -174,19 +174,16 @@ _IN_TREE_DISKS = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
 
 
 def _legacy_points(features: Features) -> Iterator[tuple[str, tuple[str, ...]]]:
-    if features.node_label_plugin:
+    if features.legacy_plugins:
         yield "NodeLabel", ("filter", "score")
-    if features.node_prefer_avoid_pods:
         yield "NodePreferAvoidPods", ("score",)
-    if features.resource_plugins_by_strategy:
         yield "NodeResourceLimits", ("preScore", "score")
         yield "NodeResourcesLeastAllocated", ("score",)
         yield "NodeResourcesMostAllocated", ("score",)
         yield "RequestedToCapacityRatio", ("score",)
+        yield "ServiceAffinity", ("preFilter", "filter", "score")
     if features.selector_spread_plugin:
         yield "SelectorSpread", ("preScore", "score")
-    if features.service_affinity_plugin:
-        yield "ServiceAffinity", ("preFilter", "filter", "score")
 
 
 def _dynamic_resources(features: Features) -> tuple[str, ...]:

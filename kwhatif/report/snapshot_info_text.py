@@ -17,7 +17,7 @@ _IN_GROUPS = ("cpu", "memory")
 
 def info_blocks(result: InfoResult) -> list[Block]:
     """The report."""
-    return [*_facts(result), *_nodes(result), *_resources(result), *_pods(result), *_missing(result)]
+    return [*_facts(result), *_nodes(result), *_resources(result), *_pods(result), *_devices(result), *_missing(result)]
 
 
 def _facts(result: InfoResult) -> Iterator[Block]:
@@ -126,6 +126,9 @@ def _pods(result: InfoResult) -> Iterator[Block]:
         yield Heading("PRIORITIES")
         uses = tuple((use.priority_class or NONE, str(use.priority), str(use.pods)) for use in result.classes)
         yield Table(("priority class", "priority", "pods"), uses)
+
+
+def _devices(result: InfoResult) -> Iterator[Block]:
     if result.devices:
         yield Heading("DEVICES")
         devices = tuple(

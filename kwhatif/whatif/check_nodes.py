@@ -6,7 +6,7 @@ Upstream: pkg/kubelet/lifecycle/predicate.go (what a kubelet lets in: AdmissionC
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.others import CSINode, VolumeAttachment
@@ -25,7 +25,7 @@ def node_findings(known: Known) -> Iterator[Found]:
     """Findings about nodes and what is on them."""
     for node in known.objects.of(Node):
         pods = [(pod, shape) for pod in known.pods_on.get(node.name, ()) if (shape := known.shape(pod))]
-        yield from _over_committed(node, pods)
+        yield from _over_committed(node, pods, known.served)
         yield from _port_conflicts(node, pods)
     yield from _hostnames(known.objects.of(Node))
     for csi_node in known.objects.of(CSINode):
@@ -38,8 +38,8 @@ def node_findings(known: Known) -> Iterator[Found]:
             )
 
 
-def _over_committed(node: Node, pods: Sequence[tuple[Pod, PodShape]]) -> Iterator[Found]:
-    """More is asked for than the kubelet would have let in."""
+def _over_committed(node: Node, pods: Sequence[tuple[Pod, PodShape]], served: Collection[str]) -> Iterator[Found]:
+    """More is asked for than the kubelet would have let in; devices that a class serves are no matter of amounts."""
     asked: Counter[str] = Counter()
     for _, shape in pods:
         asked.update(shape.score_requests)
@@ -49,7 +49,7 @@ def _over_committed(node: Node, pods: Sequence[tuple[Pod, PodShape]]) -> Iterato
     allocatable["pods"] = most.value() if most else 0
     for name, amount in sorted(asked.items()):
         there = allocatable.get(name, 0)
-        if amount > there:
+        if amount > there and (there or name not in served):
             counted = f"{len(pods)} pods" if len(pods) != 1 else "1 pod"
             spelt = [spell_amount(name, number) for number in (amount, there, amount - there)]
             if name == "pods":

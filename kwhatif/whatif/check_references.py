@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kwhatif.api.core import Pod
+from kwhatif.api.devices import DeviceClass
 from kwhatif.api.kinds import KINDS, NAMESPACED, Objects
 from kwhatif.api.meta import Resource
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import FINISHED
+from kwhatif.cluster.devices import Devices
 from kwhatif.cluster.shapes import PodShape, ShapeTable
 from kwhatif.snapshot.model import Snapshot
 from kwhatif.versions import Features
@@ -72,6 +74,11 @@ class Known:
             return None
         metadata = (obj.get("metadata") or {} for obj in self._whole[kind])
         return frozenset((m.get("namespace") or "", m.get("name") or "") for m in metadata)
+
+    @cached_property
+    def served(self) -> Collection[str]:
+        """Extended resources that device classes serve on nodes where nothing else does."""
+        return Devices(self.objects, self._features).serving if self.objects.of(DeviceClass) else ()
 
     @cached_property
     def unfinished(self) -> list[Pod]:

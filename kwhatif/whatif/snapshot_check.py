@@ -16,6 +16,7 @@ from kwhatif.snapshot.lenient import Lenient, read_leniently
 from kwhatif.snapshot.load import load_snapshot
 from kwhatif.snapshot.model import Snapshot
 from kwhatif.versions import Features
+from kwhatif.whatif.check_devices import device_findings
 from kwhatif.whatif.check_nodes import node_findings
 from kwhatif.whatif.check_pods import pod_findings
 from kwhatif.whatif.check_references import Found, Known
@@ -49,7 +50,13 @@ def check(
 ) -> list[Found]:
     """What does not go together, errors first. ``misread`` objects (kind, namespace, name) could not be read."""
     known = Known(snapshot, features, misread)
-    found = {*_while_reading(snapshot), *node_findings(known), *pod_findings(known), *storage_findings(known)}
+    found = {
+        *_while_reading(snapshot),
+        *node_findings(known),
+        *pod_findings(known),
+        *storage_findings(known),
+        *device_findings(known),
+    }
     return sorted(found, key=lambda f: (f.level, f.rule, f.object, f.message))
 
 

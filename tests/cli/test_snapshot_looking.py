@@ -56,6 +56,9 @@ def test_info_counts_devices() -> None:
         {"driver": "gpu.example.com", "deviceClass": name, "nodes": nodes, "devices": devices, "allocated": 1}
         for name, nodes, devices in (("gpu", 4, 18), ("whole-gpu", 3, 12))
     ]
+    raw = json.loads((TESTS / GPUS).read_text())
+    del raw["objects"]["Pod"]
+    assert "4      18       3" in run("snapshot", "info", "-", stdin=json.dumps(raw)).out
 
 
 def test_info_reads_standard_input_and_several_files() -> None:

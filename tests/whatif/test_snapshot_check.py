@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kwhatif.api.decode import convert
+from kwhatif.api.devices import DeviceResults
 from kwhatif.api.meta import Resource
 from kwhatif.api.others import PriorityClass
 from kwhatif.snapshot.load import load_snapshot
 from kwhatif.whatif.snapshot_check import check, validate
 from tests.builders import FEATURES, GPU, budget, namespace, node, pod, pods_like, replica_set, select
+from tests.device_builders import claim as device_claim
+from tests.device_builders import device_class, devices_of, first_of, pod_with, request
+from tests.device_builders import template as claim_template
 from tests.storage_builders import attachment, claim, claiming, csi_node, volume
 from tests.whatif.snapshots import snapshot_of
 
@@ -30,6 +36,15 @@ def messages(*objects: Resource, covers: tuple[str, ...] = ()) -> list[str]:
 
 def priority_class(name: str, value: int, default: bool = False) -> PriorityClass:
     return convert({"metadata": {"name": name}, "value": value, "globalDefault": default}, PriorityClass)
+
+
+def sharing(name: str, **more: Any) -> Resource:
+    """A claim that has a device of the node ``n`` in another way than for itself."""
+    made = device_claim(name, has=["g0"], node="n")
+    assert made.status.allocation is not None
+    (result,) = made.status.allocation.devices.results or ()
+    allocation = replace(made.status.allocation, devices=DeviceResults(results=[replace(result, **more)]))
+    return replace(made, status=replace(made.status, allocation=allocation))
 
 
 N = node("n", cpu="2", memory="4Gi", pods=2)
@@ -155,6 +170,66 @@ MISTAKES: dict[str, tuple[tuple[Resource, ...], tuple[str, ...], list[tuple[str,
         ("ResourceClaim",),
         [("error", "missing-resource-claim", "Pod default/p")],
     ),
+    "a device for a pod": (
+        (N, devices_of("n", ["g0"]), device_claim(has=["g0"], node="n", used_by=["p"]), pod_with("c", on="n")), (), [],
+    ),
+    "a device that no slice has": (
+        (devices_of("n", ["g0"]), device_claim(has=["g1"], node="n")), (),
+        [("warning", "unknown-device", "ResourceClaim default/c")],
+    ),
+    "a device that the pool has no longer": (
+        (
+            devices_of("n", ["g0", "g1"]), devices_of("n", ["g0"], generation=2),
+            device_claim(has=["g1"], node="n"),
+        ), (),
+        [("warning", "unknown-device", "ResourceClaim default/c")],
+    ),
+    "slices were not looked at": ((device_claim(has=["g1"], node="n"),), (), []),
+    "a device that two claims have": (
+        tuple(device_claim(name, has=["g0"], node="n") for name in ("a", "b")), (),
+        [("error", "device-allocated-twice", "ResourceClaim default/b")],
+    ),
+    "a device that a claim has twice": (
+        (device_claim(has=["g0", "g0"], node="n"),), (),
+        [("error", "device-allocated-twice", "ResourceClaim default/c")],
+    ),
+    "a device that claims share": (
+        (sharing("a", share_id="1"), sharing("b", share_id="2")), (), [],
+    ),
+    "a device that one shares with another who has it alone": (
+        (sharing("a", share_id="1"), sharing("b")), (),
+        [("error", "device-allocated-twice", "ResourceClaim default/b")],
+    ),
+    "an administrator takes nothing away": ((sharing("a"), sharing("b", admin_access=True)), (), []),
+    "a device class that is not there": (
+        (device_claim(), claim_template("t", request())), ("DeviceClass",),
+        [
+            ("warning", "missing-device-class", "ResourceClaim default/c"),
+            ("warning", "missing-device-class", "ResourceClaimTemplate default/t"),
+        ],
+    ),
+    "one of several device classes is not there": (
+        (device_class("a100"), device_claim("c", first_of("r", request("x", of="a100"), request("y", of="t4")))), (),
+        [("warning", "missing-device-class", "ResourceClaim default/c")],
+    ),
+    "the class of a claim that has its devices is not asked for": (
+        (device_claim(has=["g0"], node="n"),), ("DeviceClass",), [],
+    ),
+    "devices of a node that is not there": (
+        (N, devices_of("gone", ["g0"])), (), [("warning", "unknown-node", "ResourceSlice gone-1")],
+    ),
+    "a claim reserved for a pod that is not there": (
+        (device_claim(has=["g0"], node="n", used_by=["p"]),), ("Pod",),
+        [("warning", "reserved-for-missing-pod", "ResourceClaim default/c")],
+    ),
+    "a pod that runs with a claim that nobody reserved for it": (
+        (N, device_claim(has=["g0"], node="n"), pod_with("c", on="n")), (),
+        [("warning", "claim-not-reserved", "Pod default/p")],
+    ),
+    "a resource that a device class serves": (
+        (N, device_class(extendedResourceName=GPU), pod("p", on="n", requests={GPU: "1"})), (), [],
+    ),
+    "a pod that waits for its devices": ((N, device_claim(), pod_with("c")), (), []),
 }  # fmt: skip
 
 
@@ -178,6 +253,17 @@ def test_findings_have_numbers() -> None:
     ]
     owned = [pod(f"p{i}", owner=WEB) for i in range(5)]
     assert messages(*owned, covers=("ReplicaSet",)) == ["is not there, but owns 5 pods: p0, p1, p2 and 2 more"]
+
+
+def test_findings_name_devices() -> None:
+    twins = [device_claim(name, has=["g0"], node="n") for name in ("a", "b")]
+    assert messages(*twins, device_claim("c", has=["g1", "g1"], node="n"), covers=("ResourceSlice",)) == [
+        "has device gpu.example.com/n/g0, and so does ResourceClaim default/a",
+        "has device gpu.example.com/n/g1 twice",
+        "has device gpu.example.com/n/g0, which no ResourceSlice has",
+        "has device gpu.example.com/n/g0, which no ResourceSlice has",
+        "has device gpu.example.com/n/g1, which no ResourceSlice has",
+    ]
 
 
 def test_what_the_snapshot_says_of_itself_is_a_warning() -> None:
@@ -253,7 +339,9 @@ def test_what_is_no_snapshot_at_all_is_one_finding(tmp_path: Path, text: str) ->
     assert result.exit_code == 1
 
 
-@pytest.mark.parametrize("path", ["samples/cluster", "samples/three-nodes.json", "tests/data/cluster.json"])
+@pytest.mark.parametrize(
+    "path", ["samples/cluster", "samples/three-nodes.json", "samples/gpu/cluster.json", "tests/data/cluster.json"]
+)
 def test_nothing_is_wrong_with_what_is_sound(path: str) -> None:
     file = str(HERE.parent / path)
     assert validate([file], FEATURES).findings == ()

@@ -53,7 +53,7 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
         volumes = pod.shape.spec.volumes or ()
         if not any(self._id(v) or v.persistent_volume_claim or v.ephemeral for v in volumes):
             return SKIP
-        claims_alone = self.handle.features.volume_limits_see_claims_alone
+        claims_alone = self.handle.features.volume_limits_of_old
         _, problem = volumes_of(pod.pod, cluster.storage, new=not claims_alone)
         return Disks(frozenset(self._ids(pod.pod, cluster.storage)), problem)
 
@@ -82,7 +82,7 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
 
     def _taken_over(self, cluster: Cluster) -> BoolArray:
         """bool[N]: nodes on which a driver took over, for a long time of all four kinds."""
-        if self.handle.features.only_cinder_migrates:
+        if self.handle.features.volume_limits_of_old:
             return migrates(self.provisioner, cluster)
         return np.array([name in cluster.storage.csi_nodes for name in cluster.columns.names], np.bool_)
 
@@ -104,7 +104,7 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
     def _ids(self, pod: Pod, storage: Storage) -> set[str]:
         ids = {found for volume in pod.spec.volumes or () if (found := self._id(volume))}
         for name, volume in claim_names(pod):
-            if volume.ephemeral is not None and self.handle.features.volume_limits_see_claims_alone:
+            if volume.ephemeral is not None and self.handle.features.volume_limits_of_old:
                 continue
             claim = storage.claims.get((pod.metadata.namespace or "default", name))
             if claim is not None and (found := self._behind(claim, storage)):

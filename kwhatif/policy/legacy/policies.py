@@ -44,14 +44,14 @@ from kwhatif.policy.structs import (
     PluginSet,
 )
 
-__all__ = ["PolicyError22", "as_configuration"]
+__all__ = ["RefusedPolicyError", "as_configuration"]
 
 _MOST_WEIGHT = (2**63 - 1) // 10
 _EVENLY = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
 _ALIASES = {"PodFitsPorts": "PodFitsHostPorts"}
 
 
-class PolicyError22(Exception):
+class RefusedPolicyError(Exception):
     """What kube-scheduler 1.22 says of a Policy that it does not start with; one line for each problem."""
 
     def __init__(self, *problems: str) -> None:
@@ -79,11 +79,11 @@ class _Producer:
 def as_configuration(policy: Policy, *, tolerant: bool) -> tuple[KubeSchedulerConfiguration, tuple[str, ...]]:
     """The configuration with the one profile that a Policy amounts to, and what is to be said of it.
 
-    If ``tolerant``, names that older schedulers knew, and 1.22 did not, are understood. Raises PolicyError22.
+    If ``tolerant``, names that older schedulers knew, and 1.22 did not, are understood. Raises RefusedPolicyError.
     """
     problems = list(_problems(policy))
     if problems:
-        raise PolicyError22(*problems)
+        raise RefusedPolicyError(*problems)
     producer = _Producer()
     predicates = set(DEFAULT_PREDICATES)
     if policy.predicates is not None:
@@ -142,11 +142,11 @@ def _put_priorities(priorities: Mapping[str, int], producer: _Producer) -> None:
         if name == "NodeLabel":
             labels = producer.labels
             if labels is None:
-                raise PolicyError22(f"priority {name} has no arguments: kube-scheduler 1.22 crashes")
+                raise RefusedPolicyError(f"priority {name} has no arguments: kube-scheduler 1.22 crashes")
             weight *= len(labels.present_labels_preference) + len(labels.absent_labels_preference)
         if name == "ServiceAffinity":
             if producer.services is None:
-                raise PolicyError22(f"priority {name} has no arguments: kube-scheduler 1.22 crashes")
+                raise RefusedPolicyError(f"priority {name} has no arguments: kube-scheduler 1.22 crashes")
             weight *= len(producer.services.anti_affinity_labels_preference)
         producer.put(use, _int32(weight))
 
@@ -179,7 +179,9 @@ def _predicate(policy: PredicatePolicy, producer: _Producer, *, tolerant: bool) 
     if argument is not None:
         given = sum(each is not None for each in (argument.service_affinity, argument.labels_presence))
         if given != 1:
-            raise PolicyError22(f"exactly 1 predicate argument is required, numArgs: {given}, predicate {policy.name}")
+            raise RefusedPolicyError(
+                f"exactly 1 predicate argument is required, numArgs: {given}, predicate {policy.name}"
+            )
     name = _ALIASES.get(policy.name, policy.name)
     if name in PREDICATES:
         if argument is not None:
@@ -193,7 +195,7 @@ def _predicate(policy: PredicatePolicy, producer: _Producer, *, tolerant: bool) 
             successor, why = OLD_PREDICATES[name]
             producer.notes.append(f"predicate {name}: kube-scheduler 1.22 refuses it; read as {successor} ({why})")
             return successor
-        raise PolicyError22(f"predicate type not found for {go_quote(name)}")
+        raise RefusedPolicyError(f"predicate type not found for {go_quote(name)}")
     if argument.service_affinity is not None:
         before = producer.services or ServiceAffinityArgs()
         labels = (*before.affinity_labels, *argument.service_affinity.labels)
@@ -219,7 +221,9 @@ def _priority(policy: PriorityPolicy, producer: _Producer, *, tolerant: bool) ->
     if argument is not None:
         given = sum(getattr(argument, name) is not None for name in argument.__struct_fields__)
         if given != 1:
-            raise PolicyError22(f"exactly 1 priority argument is required, numArgs: {given}, priority {policy.name}")
+            raise RefusedPolicyError(
+                f"exactly 1 priority argument is required, numArgs: {given}, priority {policy.name}"
+            )
     name = "SelectorSpreadPriority" if policy.name == "ServiceSpreadingPriority" else policy.name
     if name in PRIORITIES:
         if argument is not None:
@@ -233,7 +237,7 @@ def _priority(policy: PriorityPolicy, producer: _Producer, *, tolerant: bool) ->
             plugin = OLD_PRIORITIES[name].plugin
             producer.notes.append(f"priority {name}: kube-scheduler 1.22 refuses it; plugin {plugin} is that of 1.19")
             return name
-        raise PolicyError22(f"priority type not found for {go_quote(name)}")
+        raise RefusedPolicyError(f"priority type not found for {go_quote(name)}")
     if argument.service_anti_affinity is not None:
         before = producer.services or ServiceAffinityArgs()
         labels = (*before.anti_affinity_labels_preference, argument.service_anti_affinity.label)

@@ -12,7 +12,7 @@ from kwhatif.policy.decode import MismatchError, decode, object_key
 from kwhatif.policy.intree import InTree
 from kwhatif.policy.legacy.default_plugins import default_plugins_of_1_22
 from kwhatif.policy.legacy.formats import POLICY, modernize, modernize_extenders
-from kwhatif.policy.legacy.policies import PolicyError22, as_configuration
+from kwhatif.policy.legacy.policies import RefusedPolicyError, as_configuration
 from kwhatif.policy.legacy.structs import Policy
 from kwhatif.policy.reading import RefusedError, read_body, refuse_unknown
 from kwhatif.policy.structs import KubeSchedulerConfiguration, Plugin, Plugins, PluginSet
@@ -43,7 +43,7 @@ def read_legacy(document: Mapping[Any, Any], version: str, facts: InTree, *, tol
         configuration = read_body(modern.body, version, facts)
     except MismatchError as error:
         raise RefusedError(str(error)) from None
-    except PolicyError22 as error:
+    except RefusedPolicyError as error:
         raise RefusedError(str(error), error.problems) from None
     if modern.autoscaler:
         defaults = replace(defaults, score=_packing(defaults.score))
