@@ -57,8 +57,8 @@ Policy = Annotated[
     typer.Option(
         "--policy",
         metavar="FILE",
-        help="A KubeSchedulerConfiguration. Default: the cluster's own if the snapshot has it, else kube-scheduler's "
-        "defaults, which 'default' asks for in any case.",
+        help="A KubeSchedulerConfiguration, a legacy Policy, or a ConfigMap with one. Default: the cluster's own if the "
+        "snapshot has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
         show_default=False,
     ),
 ]
