@@ -55,7 +55,7 @@ demo: $(INSTALLED) ## place the sample pods on the sample cluster, and explain o
 
 .PHONY: test
 test: $(INSTALLED_DEV) ## run the tests (ARGS='-k taints' to choose)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 $(ARGS)
 
 .PHONY: check
 check: $(INSTALLED_DEV) ## everything CI runs: lint, format, types, tests

@@ -141,24 +141,21 @@ class Framework:
         return outcome
 
     def ask_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> Int64Array:
-        scores: Int64Array = _call(plugin, "score", pod, pod, view, state)
-        if scores.shape != (view.size,) or scores.dtype != np.int64:
-            problem = f"returns {_spelt(scores)}, it should be int64[{view.size}]"
-            raise PluginError(plugin.name, "score", problem)
-        return scores
+        return _one_each(plugin, "score", _call(plugin, "score", pod, pod, view, state), view)
 
     def ask_normalize(
         self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object, raw: Int64Array
     ) -> Int64Array:
         """Scores from 0 to 100; those of a plugin without ``normalize`` as they are."""
         if overrides(type(plugin), "normalize"):
-            raw = _call(plugin, "normalize", pod, pod, view, state, raw)
+            raw = _one_each(plugin, "normalize", _call(plugin, "normalize", pod, pod, view, state, raw), view)
         return self.checked(plugin, raw)
 
     @staticmethod
     def checked(plugin: AnyPlugin, scores: Int64Array) -> Int64Array:
         """The scores, if they are in range."""
-        if len(scores) and not 0 <= scores.min() <= scores.max() <= MAX_SCORE:
+        # Without their sign, negative ones are too large as well, so that one look is enough.
+        if len(scores) and scores.view(np.uint64).max() > MAX_SCORE:
             worst = scores.min() if scores.min() < 0 else scores.max()
             raise PluginError(
                 plugin.name,
@@ -270,6 +267,12 @@ def _call(plugin: AnyPlugin, hook: str, pod: PodInfo, *arguments: object) -> Any
 
 def _blame(plugin: AnyPlugin, hook: str, pod: PodInfo, error: Exception) -> PluginError:
     return PluginError(plugin.name, hook, f"{type(error).__name__}: {error}", pod=pod.key)
+
+
+def _one_each(plugin: AnyPlugin, hook: str, scores: Int64Array, view: NodeView) -> Int64Array:
+    if scores.shape != (view.size,) or scores.dtype != np.int64:
+        raise PluginError(plugin.name, hook, f"returns {_spelt(scores)}, it should be int64[{view.size}]")
+    return scores
 
 
 def _spelt(array: AnyArray) -> str:

@@ -48,9 +48,9 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """ignored bool[n]: nodes without a topology the pod asks for; scores int64[n], the fewer the better."""
+    """ignored bool[n]: nodes without a topology the pod asks for, None for none; scores int64[n], less is better."""
 
-    ignored: BoolArray
+    ignored: BoolArray | None
     scores: Int64Array
 
 
@@ -117,28 +117,34 @@ class PodTopologySpread(Plugin[Spread, Scores]):
         soft = cluster.remember((self, "score", pod.shape.index), lambda: self._soft(pod, cluster))
         if not soft.constraints and self.handle.features.spread_skips_score:
             return SKIP
-        require_all = self._require_all(pod)
-        ignored = np.zeros(nodes.size, np.bool_)
-        if require_all:
-            for counted in soft.constraints:
-                ignored |= nodes.label(counted.constraint.topology_key) < 0
+        ignored = self._ignored(pod, nodes, soft)
         total: Float64Array = np.zeros(nodes.size)
-        taking_part = ~ignored
+        taking_part = None if ignored is None else ~ignored
         for counted in soft.constraints:
             constraint, tally = counted.constraint, counted.tally
             codes = nodes.label(constraint.topology_key)
             if constraint.topology_key == HOSTNAME:
-                count, domains = nodes.counts(tally), int(taking_part.sum())
+                count = nodes.counts(tally)
+                domains = nodes.size if taking_part is None else int(np.count_nonzero(taking_part))
             else:
                 # Nodes without the label are a domain of their own here, as they are upstream.
                 assert tally.spec.topology is not None
                 places = nodes.of(tally.spec.topology.codes)
-                domains = int(np.count_nonzero(np.bincount(places[taking_part] + 1)))
+                some = places if taking_part is None else places[taking_part]
+                domains = int(np.count_nonzero(np.bincount(some + 1)))
                 count = tally.by_domain[codes]
             part = count * math.log(domains + 2) + float(constraint.max_skew - 1)
             total = total + np.where(codes >= 0, part, 0.0)
         scores = go_round(total) if self.handle.features.spread_scores_are_rounded else total.astype(np.int64)
-        return Scores(ignored, np.where(ignored, 0, scores))
+        return Scores(ignored, scores if ignored is None else np.where(ignored, 0, scores))
+
+    def _ignored(self, pod: PodInfo, nodes: NodeView, soft: Spread) -> BoolArray | None:
+        if not self._require_all(pod):
+            return None
+        ignored = np.zeros(nodes.size, np.bool_)
+        for counted in soft.constraints:
+            ignored |= nodes.label(counted.constraint.topology_key) < 0
+        return ignored if ignored.any() else None
 
     def _require_all(self, pod: PodInfo) -> bool:
         return bool(pod.shape.spec.topology_spread_constraints) or not self._source.system_defaulted
@@ -166,13 +172,13 @@ class PodTopologySpread(Plugin[Spread, Scores]):
         return state.scores
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: Scores, scores: Int64Array) -> Int64Array:
-        taking_part = scores[~state.ignored]
+        ignored = state.ignored
+        taking_part = scores if ignored is None else scores[~ignored]
         if not len(taking_part):
             return np.zeros(len(scores), np.int64)
         least, most = int(taking_part.min()), max(int(taking_part.max()), 0)
-        if most == 0:
-            return np.where(state.ignored, 0, MAX_SCORE)
-        return np.where(state.ignored, 0, MAX_SCORE * (most + least - scores) // most)
+        scaled = MAX_SCORE * (most + least - scores) // most if most else np.full(len(scores), MAX_SCORE, np.int64)
+        return scaled if ignored is None else np.where(ignored, 0, scaled)
 
 
 def _counts(counted: Counted, nodes: NodeView) -> tuple[Int64Array, Int64Array]:
