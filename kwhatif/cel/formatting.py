@@ -49,6 +49,9 @@ def _double(value: float) -> str:
     return format(value, "f").rstrip("0").rstrip(".") if "e" in text else text.removesuffix(".0")
 
 
+PRECISION_AT_MOST = 1_000_000
+"""Go formats no number with more digits."""
+
 _CLAUSE = re.compile(r"%(?:%|(?:\.([0-9]+))?([a-zA-Z])|)")
 
 
@@ -70,6 +73,8 @@ def formatted(text: str, args: list[Any]) -> str:
 
 
 def _clause(verb: str, precision: str | None, value: Any) -> str:
+    if precision and (len(precision) > 7 or int(precision) > PRECISION_AT_MOST):
+        raise Fault(f"precision {precision[:20]} is out of range")
     digits, kind = int(precision) if precision else 6, name_of(value)
     whole = kind in ("int", "uint")
     match verb:

@@ -44,7 +44,7 @@ def _out_of(value: object, kind: str) -> Fault:
 
 def _to_int(value: Any) -> int:
     if isinstance(value, str):
-        if not re.fullmatch(r"[+-]?[0-9]+", value) or not -(2**63) <= int(value) < 2**63:
+        if not re.fullmatch(r"[+-]?[0-9]{1,99}", value) or not -(2**63) <= int(value) < 2**63:
             raise Fault(f"type conversion error from 'string' to 'int': {value}")
         return int(value)
     if isinstance(value, Timestamp):
@@ -58,7 +58,7 @@ def _to_int(value: Any) -> int:
 
 def _to_uint(value: Any) -> UInt:
     if isinstance(value, str):
-        if not re.fullmatch(r"[0-9]+", value) or int(value) >= 2**64:
+        if not re.fullmatch(r"[0-9]{1,99}", value) or int(value) >= 2**64:
             raise Fault(f"type conversion error from 'string' to 'uint': {value}")
         return UInt(value)
     if (isinstance(value, float) and not isfinite(value)) or not 0 <= int(value) < 2**64:
@@ -92,7 +92,7 @@ def _to_string(value: Any) -> str:
     return text_of(value)
 
 
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+_DURATION = re.compile(r"([0-9]{1,99}(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 
 
@@ -105,9 +105,11 @@ def _to_duration(text: Any) -> Duration:
         raise Fault(f'time: invalid duration "{text}"')
     nanos = 0
     for part in found:
-        whole, _, fraction = part[1].partition(".")
+        whole, _, fraction = part[1][:99].partition(".")
         unit = _UNITS[part[2]]
         nanos += int(whole or 0) * unit + (int(fraction) * unit // 10 ** len(fraction) if fraction else 0)
+    if nanos >= 2**63:
+        raise Fault(f'time: invalid duration "{text}"')
     return Duration(-nanos if text.startswith("-") else nanos)
 
 

@@ -114,6 +114,12 @@ def _number(text: str, what: str) -> int:
         raise Fault(f'Invalid character(s) found in {what} number "{text}"')
     if len(text) > 1 and text[0] == "0":
         raise Fault(f'{what.capitalize()} number must not contain leading zeroes "{text}"')
+    return _unsigned(text)
+
+
+def _unsigned(text: str) -> int:
+    if len(text) > 20 or int(text) >= 2**64:
+        raise Fault(f'strconv.ParseUint: parsing "{text}": value out of range')
     return int(text)
 
 

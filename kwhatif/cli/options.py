@@ -57,7 +57,7 @@ Policy = Annotated[
     typer.Option(
         "--policy",
         metavar="FILE",
-        help="A KubeSchedulerConfiguration, a legacy Policy, or a ConfigMap with one. Default: the cluster's own if the "
+        help="A KubeSchedulerConfiguration, legacy Policy, or ConfigMap with one. Default: the cluster's own if the "
         "snapshot has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
         show_default=False,
     ),
