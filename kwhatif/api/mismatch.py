@@ -179,4 +179,10 @@ def _check_int(value: object, want: inspect.IntType, place: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise _misfit("an integer", value, place)
     if (want.ge is not None and value < want.ge) or (want.le is not None and value > want.le):
-        raise _misfit(f"an integer from {want.ge} to {want.le}", value, place)
+        raise _misfit(f"an integer {_between(want.ge, want.le)}", value, place)
+
+
+def _between(least: int | None, most: int | None) -> str:
+    if most is None:
+        return f"of at least {least}"
+    return f"of at most {most}" if least is None else f"from {least} to {most}"

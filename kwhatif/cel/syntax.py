@@ -15,6 +15,8 @@ from kwhatif.cel.faults import CompileError
 __all__ = ["Call", "Ident", "ListOf", "Literal", "MapOf", "Node", "Select", "parse"]
 
 MOST_NESTED = 250
+_DIGITS_AT_MOST = 99
+"""No number of so many digits fits into 64 bits, were it not for zeros in front."""
 """Expressions nested deeper are refused (upstream: maxRecursionDepth)."""
 
 
@@ -355,6 +357,8 @@ class _Parser:
             return Literal(at, "double", minus * float(token.text))
         unsigned = token.text[-1] in "uU"
         digits = token.text.rstrip("uU")
+        if len(digits) > _DIGITS_AT_MOST:
+            self._fail(at, f"invalid {'uint' if unsigned else 'int'} literal")
         value = minus * int(digits, 16 if digits.startswith("0x") else 10)
         if unsigned and not sign and value < 2**64:
             return Literal(at, "uint", value)

@@ -96,8 +96,10 @@ class Semver:
         words = tuple(pre.split(".")) if dash else ()
         for word in words:
             _check(word, "Prerelease is empty", "prerelease")
-            if word.isdigit() and len(word) > 1 and word[0] == "0":
-                raise Fault(f'Numeric PreRelease version must not contain leading zeroes "{word}"')
+            if word.isdigit():
+                if len(word) > 1 and word[0] == "0":
+                    raise Fault(f'Numeric PreRelease version must not contain leading zeroes "{word}"')
+                _unsigned(word)
         for word in build.split(".") if plus else ():
             _check(word, "Build meta data is empty", "build meta data")
         return cls(numbers[0], numbers[1], numbers[2], words)

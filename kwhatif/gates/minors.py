@@ -21,7 +21,7 @@ def number_of(minor: str) -> tuple[int, int]:
 
 
 # What distributions append says nothing about the minor: 1.34.2+k3s1, v1.33.1-eks-abc.
-_VERSION = re.compile(r"v?(\d+)\.(\d+)\+?(?:\.\d+)*(?:[-+].*)?")
+_VERSION = re.compile(r"v?([0-9]{1,9})\.([0-9]{1,9})\+?(?:\.[0-9]+)*(?:[-+].*)?")
 
 
 def minor_of(version: str) -> str:

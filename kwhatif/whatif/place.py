@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.shapes import PodInfo
@@ -200,7 +202,8 @@ def placement_of(
     session: Session, asked: Asked, attempt: Attempt, victims: tuple[Victim, ...], criterion: str
 ) -> Placement:
     """What an attempt came to, in words and numbers."""
-    names = session.cluster.columns.names
+    columns = session.cluster.columns
+    names = columns.names
     message, outcome = attempt.message, "unschedulable"
     if attempt.gated is not None:
         outcome, message = "gated", attempt.gated.message
@@ -208,7 +211,7 @@ def placement_of(
         outcome = "waiting"
     elif attempt.placed:
         outcome = "placed"
-    tied = sorted(names[row] for row in attempt.best) if len(attempt.best) > 1 else []
+    in_order = attempt.best[np.argsort(columns.name_rank[attempt.best])].tolist()
     return Placement(
         pod=asked.pod.key,
         outcome=outcome,
@@ -219,7 +222,7 @@ def placement_of(
         feasible=len(attempt.sampled),
         evaluated=attempt.evaluated,
         ties=max(len(attempt.best), 1) if attempt.placed else 0,
-        tied=tuple(tied[:MOST_TIED]),
+        tied=tuple(names[row] for row in in_order[:MOST_TIED]) if len(in_order) > 1 else (),
         scores=scores_at(attempt),
         message=message,
         victims=victims,

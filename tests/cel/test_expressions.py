@@ -152,6 +152,14 @@ def test_a_value(text: str, wanted: Any) -> None:
         ("optional.none().value()", "optional.none() dereference"),
         ("int('one')", "type conversion error from 'string' to 'int'"),
         ("words.exists(w, 1 / 0 == 1)", "division by zero"),
+        ("{words: 1}", "unsupported key type: list"),
+        (f"int('{'9' * 5000}')", "type conversion error from 'string' to 'int'"),
+        (f"uint('{'9' * 5000}')", "type conversion error from 'string' to 'uint'"),
+        (f"duration('{'9' * 5000}h')", "time: invalid duration"),
+        ("duration('9999999999999999h')", "time: invalid duration"),
+        ("semver('1.99999999999999999999.0')", "value out of range"),
+        (f"semver('1.0.0-{'9' * 5000}')", "value out of range"),
+        ("'%.999999999f'.format([1.0])", "precision 999999999 is out of range"),
     ],
 )
 def test_an_error_of_a_run(text: str, problem: str) -> None:
@@ -162,7 +170,22 @@ def test_an_error_of_a_run(text: str, problem: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["1 +", "(1", "'open", "a b", "1 = 1", "[1, ", "{1: }", "x.", "has(x)", "[1].map(i)", "if", "0x", "1 ? 2"],
+    [
+        "1 +",
+        "(1",
+        "'open",
+        "a b",
+        "1 = 1",
+        "[1, ",
+        "{1: }",
+        "x.",
+        "has(x)",
+        "[1].map(i)",
+        "if",
+        "0x",
+        "1 ? 2",
+        "9" * 5000,
+    ],
 )
 def test_what_cannot_be_read(text: str) -> None:
     with pytest.raises(CompileError):

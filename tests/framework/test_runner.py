@@ -230,9 +230,38 @@ def test_scores_out_of_range_name_the_plugin(
         begun(framework, cluster, info).totals(info, np.arange(3))
 
 
+def test_normalized_scores_are_whole_numbers_one_for_each_node(cluster: Cluster, info: PodInfo) -> None:
+    halved = made_up("Halved", score=scoring(200, 100, 0), normalize=lambda pod, nodes, state, raw: raw / 2)
+    text = "plugin Halved: normalize: returns float64\\[3\\], it should be int64\\[3\\]"
+    with pytest.raises(PluginError, match=text):
+        begun(framework_of([halved]), cluster, info).totals(info, np.arange(3))
+
+
 def test_normalising_may_bring_scores_into_range(cluster: Cluster, info: PodInfo) -> None:
     tame = made_up("Tame", score=scoring(-500, 0, 500), normalize=lambda pod, nodes, state, raw: raw // 10 + 50)
     assert begun(framework_of([tame]), cluster, info).totals(info, np.arange(3)).tolist() == [0, 50, 100]
+
+
+# --- whose business a pod is
+
+
+def test_a_plugin_is_asked_once_a_shape_whether_it_concerns_it_and_if_not_it_is_left_alone(
+    cluster: Cluster, info: PodInfo
+) -> None:
+    diary = Diary()
+    hooks = ("pre_enqueue", "pre_filter", "filter", "pre_score", "score", "reserve", "unreserve", "pre_bind")
+    plugin = made_up("Choosy", concerns=diary("asked", False), **{hook: diary(hook) for hook in hooks})
+    framework = framework_of([plugin, made_up("Other", reserve=diary("other"))])
+    for _ in range(2):
+        assert framework.pre_enqueue(info) is None
+        evaluation = begun(framework, cluster, info)
+        assert evaluation.passing(info).all()
+        assert evaluation.verdicts(info).passed.all()
+        assert not evaluation.totals(info, np.arange(3)).any()
+        assert framework.reserve(info, "a") is None
+        framework.unreserve(info, "a")
+        assert framework.bind(info, "a") is None
+    assert diary.entries == ["asked", "other", "other"]
 
 
 # --- accidents

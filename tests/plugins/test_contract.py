@@ -498,6 +498,38 @@ def test_the_order_of_the_nodes_does_not_matter(plugin: AnyPlugin, scenario: Sce
     assert answers[0] == answers[1]
 
 
+CHOOSY = [parameter for parameter in instances() if overrides(type(parameter.values[0]), "concerns")]
+BY_NAME_ONLY = pod("by-name-only", spec={"volumes": [{"name": "kube-api-access-x7k2p", "projected": {}}]})
+
+
+def test_some_plugins_concern_only_some_pods() -> None:
+    names = {"DynamicResources", "NodeVolumeLimits", "SchedulingGates"}
+    names |= {"VolumeBinding", "VolumeRestrictions", "VolumeZone"}
+    assert {parameter.values[0].name for parameter in CHOOSY} == names
+
+
+@pytest.mark.parametrize("plugin", CHOOSY)
+@few
+@given(scenario=SCENARIOS)
+def test_a_plugin_that_pods_do_not_concern_would_let_them_through(plugin: AnyPlugin, scenario: Scenario) -> None:
+    cluster = scenario.cluster()
+    strangers = [
+        info for each in (pod("plain"), BY_NAME_ONLY) if not plugin.concerns(info := cluster.shapes.info(each))
+    ]
+    assert len(strangers) == 2, "the plainest pods"
+    others = map(cluster.shapes.info, scenario.pending)
+    for info in (*strangers, *(info for info in others if not plugin.concerns(info))):
+        for hook in ("pre_enqueue", "reserve", "pre_bind"):
+            if overrides(type(plugin), hook):
+                node = [] if hook == "pre_enqueue" else [cluster.columns.names[0]]
+                assert getattr(plugin, hook)(info, *node) is None
+        if overrides(type(plugin), "pre_filter"):
+            assert plugin.pre_filter(info, cluster) is SKIP
+        if overrides(type(plugin), "score"):
+            found = scored(plugin, info, cluster)
+            assert found is None or not found[1].any()
+
+
 @every_plugin
 def test_a_cluster_without_nodes_has_no_answers_and_no_accidents(plugin: AnyPlugin) -> None:
     cluster = cluster_of([])

@@ -46,7 +46,7 @@ class Growth:
         return None
 
     def _at_least(self, pods: Sequence[PodInfo], like: str) -> int:
-        """What the resources that no other node has left would take, if requests could be cut at will."""
+        """What the resources and places that no other node has left would take, if requests could be cut at will."""
         cluster = self._context.cluster
         row = cluster.columns.row(like)
         assert row is not None
@@ -55,6 +55,8 @@ class Growth:
         short = [
             (int(want), int(has)) for want, has in zip(asked - free, cluster.columns.allocatable[row], strict=True)
         ]
+        open_slots = int((cluster.columns.allowed_pods - cluster.pod_count).clip(min=0).sum())
+        short.append((len(pods) - open_slots, int(cluster.columns.allowed_pods[row])))
         return max((-(-want // has) for want, has in short if want > 0 and has > 0), default=1)
 
     def _placed(self, pods: Sequence[PodInfo], like: str, count: int) -> int:

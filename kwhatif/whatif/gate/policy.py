@@ -170,9 +170,10 @@ def _parameters(value: Any, type_: type[Parameters]) -> Parameters:
         value = {"level": value}
     if isinstance(value, dict) and value.get("level") is False:
         value = {**value, "level": "off"}
-    if isinstance(value, dict):
-        _check_known(value, _fields(type_), "$")
-        _check_choices(value, type_)
+    if not isinstance(value, dict):
+        raise InputError(f"expected settings, or a level: error, warn or off; found {described(value)}", place="$")
+    _check_known(value, _fields(type_), "$")
+    _check_choices(value, type_)
     parameters = convert(value, type_)
     parameters.verify()
     return parameters

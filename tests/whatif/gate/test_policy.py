@@ -80,9 +80,15 @@ BAD: dict[str, tuple[str, str]] = {
         "rules: {spread: {level: warning}}",
         '$.rules.spread.level: expected one of error, off, warn, found "warning"',
     ),
-    "a word for a level": ("rules: {spread: warning}", "$.rules.spread: "),
+    "a word for a level": (
+        "rules: {spread: warning}",
+        '$.rules.spread: expected settings, or a level: error, warn or off; found "warning"',
+    ),
     "a number that is none": ("rules: {spread: {maxSkew: two}}", "$.rules.spread.maxSkew: "),
-    "a number below the least": ("rules: {spread: {maxSkew: 0}}", "$.rules.spread.maxSkew: "),
+    "a number below the least": (
+        "rules: {spread: {maxSkew: 0}}",
+        "$.rules.spread.maxSkew: expected an integer of at least 1, ",
+    ),
     "more than all": ("rules: {headroom: {percent: 101}}", "$.rules.headroom.percent: "),
     "a selector that is none": ("rules: {quota: {selector: 'a in b'}}", "$.rules.quota.selector: "),
     "a duration that is none": ("rules: {snapshot-age: {maxAge: 1 day}}", "$.rules.snapshot-age.maxAge: "),

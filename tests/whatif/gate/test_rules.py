@@ -11,6 +11,7 @@ from kwhatif.api.decode import convert
 from kwhatif.api.others import PriorityClass
 from kwhatif.results.gate import GateResult, Location
 from kwhatif.snapshot.model import Snapshot
+from kwhatif.whatif.gate.growth import Growth
 from tests.builders import HOSTNAME, ZONE, Json, budget, node, pod, select
 from tests.whatif.editing import of
 from tests.whatif.gate.judging import found, judged, new, only, snapshot_of, workload
@@ -340,6 +341,21 @@ def test_nodes_to_be_added_are_counted_by_what_they_would_be_like() -> None:
     assert "1 like big, 3 like small" in finding.message
     assert ask("new-nodes", snapshot, head, most=1).verdict == "pass"
     assert only(ask("new-nodes", snapshot, head, like=["small"]).findings).numbers["nodes"] == 3
+
+
+def test_the_first_number_of_new_nodes_tried_has_places_for_all_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+    placed = Growth._placed
+
+    def noted(self: Growth, pods: Any, like: str, count: int) -> int:
+        tried.append(count)
+        return placed(self, pods, like, count)
+
+    monkeypatch.setattr(Growth, "_placed", noted)
+    snapshot = snapshot_of([node("n1", cpu="4", pods=5)])
+    finding = only(ask("new-nodes", snapshot, new("Deployment", "web", 50, cpu="1m")).findings)
+    assert finding.numbers["nodes"] == 9
+    assert tried == [9]
 
 
 def test_daemons_take_their_share_of_new_nodes() -> None:
