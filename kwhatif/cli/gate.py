@@ -226,7 +226,8 @@ def _request(
 
     where = [TemplatePath.parse(text) for text in inputs.templates or ()]
     extra = [name for names in inputs.admission_plugins or () for name in names.split(",")]
-    head = load_manifests(gathered(files, recursive=recursive), namespace)
+    # With a base, a head without manifests is a change, too: all of them go.
+    head = load_manifests(gathered(files, recursive=recursive, may_be_empty=base is not None), namespace)
     before = None
     if base is not None:
         before = load_manifests(gathered(base, recursive=recursive, may_be_empty=True), namespace)

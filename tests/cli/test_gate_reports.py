@@ -41,6 +41,12 @@ def test_an_empty_change_passes_and_says_so_in_every_format() -> None:
     assert run(*words, "-o", "gitlab").out == "[]\n"
 
 
+def test_a_change_may_remove_every_manifest(tmp_path: Path) -> None:
+    ran = run("gate", str(tmp_path), "--base", f"{SAMPLE}/base", "--config", f"{SAMPLE}/rules-pass.yaml")
+    assert ran.code == 0
+    assert "(7 removed)" in ran.out
+
+
 def test_reports_that_cannot_be_written_or_named_are_refused(tmp_path: Path) -> None:
     rules = f"{SAMPLE}/rules-pass.yaml"
     assert "expected FORMAT=FILE" in refused(*JUDGE, rules, "--report", "pdf=x")
