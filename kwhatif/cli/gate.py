@@ -164,7 +164,7 @@ def gate(
         raise UsageError("name the cluster with --snapshot, KWHATIF_SNAPSHOT, or snapshot in .kwhatif.yaml")
     check_stdin(*files, *(base or ()), *cluster, engine.policy, config, *(edits.edits or ()))
     request = _request(files, base, namespace, recursive=recursive, inputs=inputs)
-    edited = read_edited(cluster, edits, notes)
+    edited = read_edited(cluster, edits, notes, moment)
     setup = read_setup(engine, notes, edited.snapshot)
     request = dataclasses.replace(
         request,

@@ -57,26 +57,26 @@ def check_stdin(*paths: str | None) -> None:
         raise UsageError("'-' is given more than once: standard input can be read only once")
 
 
-def read_snapshot(paths: Sequence[str], notes: Notes) -> Snapshot:
-    """The cluster. Notes how old it is."""
+def read_snapshot(paths: Sequence[str], notes: Notes, now: datetime | None = None) -> Snapshot:
+    """The cluster. Notes how old it is ``now``, by the clock if nothing is said."""
     from kwhatif.api.core import Node
     from kwhatif.snapshot.load import load_snapshot
 
     snapshot = load_snapshot(paths)
     if snapshot.taken_at:
-        notes.note(age(snapshot.taken_at, datetime.now(UTC)))
+        notes.note(age(snapshot.taken_at, now or datetime.now(UTC)))
     if not snapshot.objects.of(Node):
         notes.warn(f"{snapshot.source}: holds no nodes")
     return snapshot
 
 
-def read_edited(paths: Sequence[str], edits: EditOptions, notes: Notes) -> Edited:
+def read_edited(paths: Sequence[str], edits: EditOptions, notes: Notes, now: datetime | None = None) -> Edited:
     """The cluster after what-if edits. Notes how old it is, and what controllers did about the edits."""
     from kwhatif.snapshot.model import Snapshot
 
     if not paths and not edits.none:
         raise UsageError("what-if edits are of a cluster: name it with --snapshot")
-    return with_edits(read_snapshot(paths, notes) if paths else Snapshot(), edits, notes)
+    return with_edits(read_snapshot(paths, notes, now) if paths else Snapshot(), edits, notes)
 
 
 def with_edits(snapshot: Snapshot, edits: EditOptions, notes: Notes) -> Edited:

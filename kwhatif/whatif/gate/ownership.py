@@ -24,7 +24,7 @@ class Owners:
     def __init__(self, snapshot: Snapshot, more: Iterable[object] = ()) -> None:
         self._above: dict[tuple[str, str, str], Subject] = {}
         for one in (*snapshot.objects.of(ReplicaSet), *(obj for obj in more if isinstance(obj, ReplicaSet))):
-            owner = next((each for each in one.metadata.owner_references or () if each.controller), None)
+            owner = one.controller
             if owner is not None:
                 self._above["ReplicaSet", one.namespace, one.name] = _subject(owner, one.namespace)
         for kind in ("ReplicaSet", "Job"):
@@ -39,7 +39,7 @@ class Owners:
 
     def workload_of(self, pod: Pod) -> Subject:
         """The workload at the top; a pod that nobody controls is its own."""
-        owner = next((each for each in pod.metadata.owner_references or () if each.controller), None)
+        owner = pod.controller
         if owner is None:
             return Subject(kind="Pod", namespace=pod.namespace, name=pod.name)
         kind, name = owner.kind or "", owner.name or ""
