@@ -349,6 +349,11 @@ class Pod(Resource):
     status: PodStatus = msgspec.field(default_factory=PodStatus)
 
     @property
+    def is_mirror(self) -> bool:
+        """Whether it only shows a static pod, which a kubelet runs of its own accord."""
+        return "kubernetes.io/config.mirror" in (self.metadata.annotations or {})
+
+    @property
     def key(self) -> str:
         """``namespace/name``."""
         return f"{self.metadata.namespace}/{self.metadata.name}"

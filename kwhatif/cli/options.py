@@ -20,6 +20,8 @@ __all__ = [
     "KubernetesVersion",
     "Namespace",
     "Plugins",
+    "PodFiles",
+    "PodWords",
     "Policy",
     "Seed",
     "SkipUnknown",
@@ -51,6 +53,24 @@ Snapshots = Annotated[
 Namespace = Annotated[
     str,
     typer.Option("-n", "--namespace", metavar="NAME", help="The namespace of what names none.", show_default=False),
+]
+PodWords = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="POD",
+        help="Manifests (files, directories, '-' for stdin), or names of pods: NAME, NAMESPACE/NAME, pod/NAME.",
+        show_default=False,
+    ),
+]
+PodFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-f",
+        "--filename",
+        metavar="FILE",
+        help="Manifests to take pods from: those named, or all of them if none is (repeatable).",
+        show_default=False,
+    ),
 ]
 Policy = Annotated[
     str | None,

@@ -10,7 +10,7 @@ import typer
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.inputs import add_objects, check_stdin, note_unused_plugins, read_edited, read_setup
-from kwhatif.cli.options import EngineOptions, InputOptions, Snapshots, Tables
+from kwhatif.cli.options import EngineOptions, InputOptions, PodFiles, PodWords, Snapshots, Tables
 from kwhatif.cli.output import Notes, finish, rendered
 from kwhatif.errors import UsageError
 
@@ -40,24 +40,8 @@ def trim(
             show_default=False,
         ),
     ],
-    pods: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="POD",
-            help="Manifests (files, directories, '-' for stdin), or names of pods: NAME, NAMESPACE/NAME, pod/NAME.",
-            show_default=False,
-        ),
-    ] = None,
-    filename: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-f",
-            "--filename",
-            metavar="FILE",
-            help="Manifests to take pods from: those named, or all of them if none is (repeatable).",
-            show_default=False,
-        ),
-    ] = None,
+    pods: PodWords = None,
+    filename: PodFiles = None,
     namespace: Annotated[
         str | None,
         typer.Option("-n", "--namespace", metavar="NAME", help="The namespace of what names none.", show_default=False),

@@ -29,7 +29,7 @@ from kwhatif.snapshot.alike import did_you_mean
 from kwhatif.snapshot.documents import Document, read_documents
 from kwhatif.snapshot.files import called, read_paths
 from kwhatif.snapshot.model import API_VERSION
-from kwhatif.snapshot.objects import decode, head_of
+from kwhatif.snapshot.objects import decode, expect_head
 
 __all__ = ["EFFECTS", "KIND", "AddNodes", "Edit", "Given", "NewTaint", "Scale", "read_edit", "read_edits"]
 
@@ -167,11 +167,7 @@ def read_edits(paths: Sequence[str]) -> list[Given]:
 
 
 def _edits_of(document: Document, source: str) -> Iterator[Given]:
-    found = dict(zip(("apiVersion", "kind"), head_of(document), strict=True))
-    for field, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
-        if found[field] != wanted:
-            problem = f'expected "{wanted}", found {described(found[field]) if found[field] else "none"}'
-            raise InputError(problem, source=source, place=f"$.{field}")
+    expect_head(document, API_VERSION, KIND, source)
     try:
         value = decode(document.value, dict[str, Any])
         envelope = convert(value, _Envelope)

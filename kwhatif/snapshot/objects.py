@@ -12,6 +12,7 @@ from msgspec.structs import force_setattr
 from kwhatif.api.decode import convert, decode_json, decode_list
 from kwhatif.api.kinds import KINDS, Objects, struct_for
 from kwhatif.api.meta import Resource
+from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.snapshot.documents import Document, Origin
 
@@ -20,6 +21,7 @@ __all__ = [
     "check_name",
     "decode",
     "decode_objects",
+    "expect_head",
     "head_of",
     "inside",
     "items_at",
@@ -137,6 +139,15 @@ def head_of(document: Document) -> tuple[str, str]:
     except InputError as error:
         raise inside(error, document.source, "$") from None
     return head.api_version or "", head.kind or ""
+
+
+def expect_head(document: Document, api_version: str, kind: str, source: str) -> None:
+    """Raises InputError for a document that is not of this format of our own."""
+    found = dict(zip(("apiVersion", "kind"), head_of(document), strict=True))
+    for field, wanted in (("apiVersion", api_version), ("kind", kind)):
+        if found[field] != wanted:
+            problem = f'expected "{wanted}", found {described(found[field]) if found[field] else "none"}'
+            raise InputError(problem, source=source, place=f"$.{field}")
 
 
 def _head(value: Any) -> _JsonHead | _ValueHead:

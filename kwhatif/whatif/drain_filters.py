@@ -14,8 +14,6 @@ from kwhatif.cluster.cluster import FINISHED
 
 __all__ = ["Filters", "Intent"]
 
-_MIRROR = "kubernetes.io/config.mirror"
-
 
 @dataclass(frozen=True, slots=True)
 class Intent:
@@ -59,7 +57,7 @@ class Filters:
         return Intent("ignore", "ignoring DaemonSet-managed Pods", warns=True)
 
     def _mirror(self, pod: Pod) -> Intent | None:
-        return Intent("ignore", "a static pod") if _MIRROR in (pod.metadata.annotations or {}) else None
+        return Intent("ignore", "a static pod") if pod.is_mirror else None
 
     def _local_storage(self, pod: Pod) -> Intent | None:
         local = any(volume.empty_dir is not None for volume in pod.spec.volumes or ())

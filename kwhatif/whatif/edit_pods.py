@@ -20,7 +20,6 @@ from kwhatif.whatif.session import Asked
 
 __all__ = ["Cause", "depart", "stays_despite"]
 
-_MIRROR = "kubernetes.io/config.mirror"
 _MOST_NAMED = 3
 _JOB_FAILS = "of jobs that fail for it, beyond their backoffLimit"
 
@@ -95,7 +94,7 @@ def _some(keys: Sequence[str]) -> str:
 
 def _is_static(pod: Pod, owner: OwnerReference | None) -> bool:
     """Whether it mirrors a pod that a kubelet runs of its own accord."""
-    return _MIRROR in (pod.metadata.annotations or {}) or (owner is not None and owner.kind == "Node")
+    return pod.is_mirror or (owner is not None and owner.kind == "Node")
 
 
 def stays_despite(pod: Pod, taint: Taint) -> bool:

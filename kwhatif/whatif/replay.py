@@ -16,8 +16,6 @@ from kwhatif.whatif.session import Asked, pending_pods
 
 __all__ = ["Replayed", "replay"]
 
-_MIRROR = "kubernetes.io/config.mirror"
-
 
 @dataclass(frozen=True)
 class Replayed:
@@ -67,7 +65,7 @@ def _stays(pod: Pod, known: Callable[[str], bool]) -> bool:
     return (
         (pod.status.phase or "") in FINISHED
         or bool(pod.metadata.deletion_timestamp)
-        or _MIRROR in (pod.metadata.annotations or {})
+        or pod.is_mirror
         or (owner is not None and owner.kind in ("DaemonSet", "Node"))
         or not known(pod.spec.scheduler_name or "default-scheduler")
     )

@@ -33,7 +33,7 @@ from kwhatif.snapshot.alike import did_you_mean
 from kwhatif.snapshot.documents import Document, read_documents
 from kwhatif.snapshot.files import STDIN, read_paths
 from kwhatif.snapshot.model import API_VERSION
-from kwhatif.snapshot.objects import decode, head_of, inside
+from kwhatif.snapshot.objects import decode, expect_head, inside
 from kwhatif.whatif.gate.registry import RuleClass
 from kwhatif.whatif.gate.rule import LEVELS, Parameters, Rule
 
@@ -99,11 +99,7 @@ def read_policy(path: str | None) -> ReadPolicy:
 
 
 def _policy_of(document: Document, source: str) -> GatePolicy:
-    found = dict(zip(("apiVersion", "kind"), head_of(document), strict=True))
-    for field, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
-        if found[field] != wanted:
-            problem = f'expected "{wanted}", found {described(found[field]) if found[field] else "none"}'
-            raise InputError(problem, source=source, place=f"$.{field}")
+    expect_head(document, API_VERSION, KIND, source)
     try:
         value = decode(document.value, dict[str, Any])
         _check_known(value, ("apiVersion", "kind", *_fields(GatePolicy)), "$")
