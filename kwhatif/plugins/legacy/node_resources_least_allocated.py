@@ -5,14 +5,11 @@ Upstream, until 1.22: plugins/noderesources/least_allocated.go; since then a str
 
 from __future__ import annotations
 
-from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.requests import NON_ZERO, scored_requests
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.cluster.view import NodeView
-from kwhatif.framework.allocation import ScoredResources
 from kwhatif.framework.interface import Plugin, Scope
-from kwhatif.plugins.resource_rates import least_allocated
+from kwhatif.plugins.resource_rates import least_allocated, scored_of_old
 
 
 class NodeResourcesLeastAllocated(Plugin[None, None]):
@@ -20,11 +17,5 @@ class NodeResourcesLeastAllocated(Plugin[None, None]):
     score_scope = Scope.ROW
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        cluster = nodes.cluster
-        asked = cluster.remember((self, pod.shape.index), lambda: self._asked(pod, cluster))
+        asked = scored_of_old(self, pod, nodes)
         return least_allocated(asked.on(nodes), asked)
-
-    def _asked(self, pod: PodInfo, cluster: Cluster) -> ScoredResources:
-        resources = [(spec.name, spec.weight) for spec in self.handle.args.resources]
-        requests = scored_requests(pod.shape.spec, missing=NON_ZERO)
-        return ScoredResources.of(resources, requests, cluster, with_defaults=True)

@@ -5,14 +5,11 @@ Upstream, until 1.22: plugins/noderesources/requested_to_capacity_ratio.go; sinc
 
 from __future__ import annotations
 
-from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.requests import NON_ZERO, scored_requests
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.cluster.view import NodeView
-from kwhatif.framework.allocation import ScoredResources
 from kwhatif.framework.interface import Handle, Plugin, Scope
-from kwhatif.plugins.resource_rates import requested_to_capacity_ratio
+from kwhatif.plugins.resource_rates import requested_to_capacity_ratio, scored_of_old
 
 
 class RequestedToCapacityRatio(Plugin[None, None]):
@@ -21,14 +18,8 @@ class RequestedToCapacityRatio(Plugin[None, None]):
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)
-        self._resources = [(spec.name, spec.weight) for spec in handle.args.resources]
         self._rate = requested_to_capacity_ratio(tuple((p.utilization, p.score) for p in handle.args.shape))
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        cluster = nodes.cluster
-        asked = cluster.remember((self, pod.shape.index), lambda: self._asked(pod, cluster))
+        asked = scored_of_old(self, pod, nodes)
         return self._rate(asked.on(nodes), asked)
-
-    def _asked(self, pod: PodInfo, cluster: Cluster) -> ScoredResources:
-        requests = scored_requests(pod.shape.spec, missing=NON_ZERO)
-        return ScoredResources.of(self._resources, requests, cluster, with_defaults=True)
