@@ -27,9 +27,9 @@ from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import Manifest, Origin
 from kwhatif.snapshot.model import Snapshot
 from kwhatif.versions import features_of
-from kwhatif.whatif.expand import expand
+from kwhatif.whatif.expand.expand import expand
+from kwhatif.whatif.place.timeline import simulate
 from kwhatif.whatif.session import Session
-from kwhatif.whatif.timeline import simulate
 
 
 def deployment(number: int, replicas: int) -> Manifest:

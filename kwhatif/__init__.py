@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.setup import Setup
     from kwhatif.snapshot.load import load_manifests, load_snapshot
     from kwhatif.versions import features_of
-    from kwhatif.whatif.expand import expand
-    from kwhatif.whatif.explain import explain
-    from kwhatif.whatif.place import place
+    from kwhatif.whatif.expand.expand import expand
+    from kwhatif.whatif.explain.explain import explain
+    from kwhatif.whatif.place.place import place
     from kwhatif.whatif.session import Asked, Session, pending_pods
 
 __all__ = [
@@ -58,14 +58,14 @@ _HOMES = {
     "Session": "whatif.session",
     "Setup": "scheduling.setup",
     "default_configuration": "policy.load",
-    "expand": "whatif.expand",
-    "explain": "whatif.explain",
+    "expand": "whatif.expand.expand",
+    "explain": "whatif.explain.explain",
     "features_of": "versions",
     "load_configuration": "policy.load",
     "load_manifests": "snapshot.load",
     "load_snapshot": "snapshot.load",
     "pending_pods": "whatif.session",
-    "place": "whatif.place",
+    "place": "whatif.place.place",
 }
 
 

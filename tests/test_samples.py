@@ -18,11 +18,11 @@ from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.edits import read_edits
 from kwhatif.snapshot.load import load_manifests, load_snapshot
 from kwhatif.versions import LEGACY_MINOR, features_of
-from kwhatif.whatif.conformance import Scenario, answer
+from kwhatif.whatif.conformance.answer import Scenario, answer
 from kwhatif.whatif.edits import edited
-from kwhatif.whatif.expand import expand
-from kwhatif.whatif.explain import explain
-from kwhatif.whatif.place import place
+from kwhatif.whatif.expand.expand import expand
+from kwhatif.whatif.explain.explain import explain
+from kwhatif.whatif.place.place import place
 from kwhatif.whatif.session import Asked, Session, pending_pods
 
 SAMPLES = Path(__file__).parent.parent / "samples"

@@ -66,8 +66,8 @@ def capacity(
     """
     from msgspec.structs import replace
 
-    from kwhatif.whatif.capacity import capacity as ask
-    from kwhatif.whatif.fidelity import insist
+    from kwhatif.whatif.capacity.capacity import capacity as ask
+    from kwhatif.whatif.fidelity.assess import insist
     from kwhatif.whatif.session import Session
 
     if limit is not None and limit < at_least:

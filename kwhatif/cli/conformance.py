@@ -66,9 +66,9 @@ def conformance(
     from kwhatif.report.conformance_text import conformance_blocks
     from kwhatif.results import ConformanceResult
     from kwhatif.snapshot.files import called
-    from kwhatif.whatif.conformance import answer
-    from kwhatif.whatif.conformance_compare import Tally
-    from kwhatif.whatif.scenario_files import read_scenarios, scenario_files
+    from kwhatif.whatif.conformance.answer import answer
+    from kwhatif.whatif.conformance.compare import Tally
+    from kwhatif.whatif.conformance.scenario_files import read_scenarios, scenario_files
 
     outside = load_outside(plugin or ())
     notes = Notes()

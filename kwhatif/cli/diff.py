@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from kwhatif.results import DecisionDiff
     from kwhatif.scheduling.setup import Setup
     from kwhatif.snapshot.model import Snapshot
-    from kwhatif.whatif.diff import Side
+    from kwhatif.whatif.diff.diff import Side
+    from kwhatif.whatif.diff.replay import Replayed
     from kwhatif.whatif.edit_outcome import Edited
-    from kwhatif.whatif.replay import Replayed
 
 __all__ = ["app", "diff"]
 
@@ -112,8 +112,8 @@ def diff(
 
     Exit codes: 0 nothing differs, 1 something does, 2 usage or input error.
     """
-    from kwhatif.whatif.diff import diff as ask
-    from kwhatif.whatif.fidelity import insist
+    from kwhatif.whatif.diff.diff import diff as ask
+    from kwhatif.whatif.fidelity.assess import insist
 
     wanted = _Wanted.parse(replay or ())
     policies, snapshots = list(policy or ()), list(snapshot)
@@ -193,8 +193,8 @@ class _Built:
     notes: Notes
 
     def sides(self, wanted: _Wanted) -> tuple[Side, Side]:
+        from kwhatif.whatif.diff.replay import replay
         from kwhatif.whatif.edit_draft import Draft
-        from kwhatif.whatif.replay import replay
 
         setups = [read_setup(self._engine(side), self.notes, _of(self.clusters, side).snapshot) for side in (0, 1)]
         names = [{profile.scheduler_name for profile in setup.configuration.profiles} for setup in setups]
@@ -220,7 +220,7 @@ class _Built:
     def _side(
         self, side: int, setup: Setup, edited: Edited, snapshot: Snapshot, replayed: Replayed, wanted: _Wanted
     ) -> Side:
-        from kwhatif.whatif.diff import Side
+        from kwhatif.whatif.diff.diff import Side
         from kwhatif.whatif.session import pending_pods
 
         paths = _of(self.manifests, side)

@@ -55,9 +55,9 @@ def drain(
     """
     from kwhatif.api.core import Node
     from kwhatif.snapshot.selection import chosen_nodes
-    from kwhatif.whatif.drain import drain as ask
-    from kwhatif.whatif.drain_filters import Filters
-    from kwhatif.whatif.fidelity import insist
+    from kwhatif.whatif.drain.drain import drain as ask
+    from kwhatif.whatif.drain.filters import Filters
+    from kwhatif.whatif.fidelity.assess import insist
 
     check_stdin(*snapshot, engine.policy, *(edits.edits or ()))
     notes = Notes()

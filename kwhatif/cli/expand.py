@@ -50,7 +50,7 @@ def expand(
     """
     from msgspec.structs import replace
 
-    from kwhatif.whatif.expand_result import summarized
+    from kwhatif.whatif.expand.outcome import summarized
 
     check_stdin(*files, *(snapshot or ()), *(edits.edits or ()))
     notes = Notes()
@@ -61,7 +61,7 @@ def expand(
     assumed = [rollout.name for rollout in expanded.rollouts if rollout.assumed]
     if assumed:
         from kwhatif.report.fidelity_text import spelt
-        from kwhatif.whatif.left_out import template_gap
+        from kwhatif.whatif.fidelity.left_out import template_gap
 
         notes.warn(spelt(template_gap(cluster.dropped, assumed)))
     result = replace(summarized(expanded), edits=tuple(cluster.edits))

@@ -68,8 +68,8 @@ def explain(
     from msgspec.structs import replace
 
     from kwhatif.cli.targets import one_of_each, targets
-    from kwhatif.whatif.explain import explain as ask
-    from kwhatif.whatif.fidelity import insist
+    from kwhatif.whatif.explain.explain import explain as ask
+    from kwhatif.whatif.fidelity.assess import insist
     from kwhatif.whatif.session import Session
 
     words, given = list(pods or ()), list(filename or ())

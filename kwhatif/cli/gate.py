@@ -141,7 +141,7 @@ def gate(
 
     Exit codes: 0 the gate passes, maybe with warnings, 1 it fails, 2 usage or input error.
     """
-    from kwhatif.whatif.fidelity import insist
+    from kwhatif.whatif.fidelity.assess import insist
     from kwhatif.whatif.gate.policy import find_policy, read_policy, rules_of
     from kwhatif.whatif.gate.registry import all_rules
     from kwhatif.whatif.gate.run import Terms

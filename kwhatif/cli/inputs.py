@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kwhatif.snapshot.load import Manifest
     from kwhatif.snapshot.model import Snapshot
     from kwhatif.whatif.edit_outcome import Edited
-    from kwhatif.whatif.expand import Expanded
+    from kwhatif.whatif.expand.expand import Expanded
     from kwhatif.whatif.session import Session
 
 __all__ = [
@@ -210,7 +210,7 @@ def expanded_from(
     """
     from kwhatif.admission.pipeline import DEFAULT_PLUGINS
     from kwhatif.snapshot.load import load_manifests
-    from kwhatif.whatif.expand import Expanded, expand
+    from kwhatif.whatif.expand.expand import Expanded, expand
     from kwhatif.workloads.controllers import TemplatePath, makes_pods
 
     if not paths:

@@ -71,10 +71,10 @@ def place(
     """
     from msgspec.structs import replace
 
-    from kwhatif.whatif.fidelity import insist
-    from kwhatif.whatif.place import place as ask
+    from kwhatif.whatif.fidelity.assess import insist
+    from kwhatif.whatif.place.place import place as ask
+    from kwhatif.whatif.place.timeline import simulate
     from kwhatif.whatif.session import Session, pending_pods
-    from kwhatif.whatif.timeline import simulate
 
     paths = [*(files or ()), *(filename or ())]
     if not paths and not with_pending and edits.none:

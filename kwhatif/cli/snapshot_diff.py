@@ -28,7 +28,7 @@ def diff(
     from kwhatif.cli.inputs import check_stdin
     from kwhatif.report.snapshot_diff_text import diff_blocks
     from kwhatif.snapshot.load import load_snapshot
-    from kwhatif.whatif.snapshot_diff import diff as ask
+    from kwhatif.whatif.snapshot_diff.snapshot_diff import diff as ask
 
     check_stdin(before, after)
     result = ask(load_snapshot([before]), load_snapshot([after]))

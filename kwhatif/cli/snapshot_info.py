@@ -51,8 +51,8 @@ def info(
     from kwhatif.report.snapshot_info_text import info_blocks
     from kwhatif.snapshot.load import load_snapshot
     from kwhatif.versions import features_of
-    from kwhatif.whatif.device_uses import device_uses
-    from kwhatif.whatif.snapshot_info import info as ask
+    from kwhatif.whatif.info.device_uses import device_uses
+    from kwhatif.whatif.info.info import info as ask
 
     check_stdin(*files, *(edits.edits or ()))
     notes = Notes()

@@ -77,9 +77,9 @@ def trim(
     """
     from kwhatif.cli.targets import targets
     from kwhatif.report.snapshot_trim_text import trim_blocks
-    from kwhatif.whatif.snapshot_trim import awaiting
-    from kwhatif.whatif.snapshot_trim import trim as cut
-    from kwhatif.whatif.trim_result import check_and_write, told
+    from kwhatif.whatif.trim.trim import awaiting
+    from kwhatif.whatif.trim.trim import trim as cut
+    from kwhatif.whatif.trim.written import check_and_write, told
 
     words, given = list(pods or ()), list(filename or ())
     if not words and not given:
@@ -128,8 +128,8 @@ def _check_profiles(asked: Sequence[Asked], setup: Setup) -> None:
 
 
 def _insist(snapshot: Snapshot, setup: Setup, asked: Sequence[Asked]) -> None:
-    from kwhatif.whatif.fidelity import insist
-    from kwhatif.whatif.place import place
+    from kwhatif.whatif.fidelity.assess import insist
+    from kwhatif.whatif.place.place import place
     from kwhatif.whatif.session import Session
 
     insist(place(Session(snapshot, setup), asked).fidelity)

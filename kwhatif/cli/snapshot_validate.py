@@ -32,7 +32,7 @@ def validate(
     from kwhatif.cli.inputs import check_stdin
     from kwhatif.report.snapshot_check_text import check_blocks
     from kwhatif.versions import features_of
-    from kwhatif.whatif.snapshot_check import validate as ask
+    from kwhatif.whatif.validate.validate import validate as ask
 
     check_stdin(*files)
     result = ask(files, features_of(), strict=strict)

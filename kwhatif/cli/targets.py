@@ -12,7 +12,7 @@ from kwhatif.cli.options import InputOptions
 from kwhatif.errors import InputError, UsageError
 from kwhatif.snapshot.files import called
 from kwhatif.snapshot.model import Snapshot
-from kwhatif.whatif.expand import Expanded
+from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.session import Asked
 
 __all__ = ["one_of_each", "targets"]

@@ -18,8 +18,8 @@ from kwhatif.api.decode import convert
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.results import FailedCreate
 from kwhatif.whatif.edit_draft import Draft, counted
-from kwhatif.whatif.expand import called
-from kwhatif.whatif.world import plain, world_of
+from kwhatif.whatif.expand.expand import called
+from kwhatif.whatif.expand.world import plain, world_of
 from kwhatif.workloads.daemon_set import daemon_pod, generation_of
 from kwhatif.workloads.naming import template_hash
 from kwhatif.workloads.node_check import NodeCheck

@@ -24,8 +24,8 @@ from kwhatif.results import FailedCreate
 from kwhatif.snapshot.alike import did_you_mean
 from kwhatif.snapshot.edits import Scale
 from kwhatif.whatif.edit_draft import Draft
-from kwhatif.whatif.expand import asked_of, called
-from kwhatif.whatif.world import world_of
+from kwhatif.whatif.expand.expand import asked_of, called
+from kwhatif.whatif.expand.world import world_of
 from kwhatif.workloads.deployment import DESIRED, MAXIMUM
 from kwhatif.workloads.objects import controller_of, integer, name_of, namespace_of, section
 from kwhatif.workloads.pod_status import moment

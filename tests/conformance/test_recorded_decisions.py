@@ -12,9 +12,9 @@ import pytest
 
 from kwhatif.results import FileAgreement
 from kwhatif.versions import DEFAULT_MINOR, LEGACY_MINOR, SUPPORTED_MINORS, features_of
-from kwhatif.whatif.conformance import answer
-from kwhatif.whatif.conformance_compare import Tally
-from kwhatif.whatif.scenario_files import read_scenarios
+from kwhatif.whatif.conformance.answer import answer
+from kwhatif.whatif.conformance.compare import Tally
+from kwhatif.whatif.conformance.scenario_files import read_scenarios
 
 HERE = Path(__file__).parent
 FAMILIES = (

@@ -11,7 +11,7 @@ import msgspec
 from kwhatif.snapshot.redaction.apply import CONFIGURATION_KIND, redact_documents
 from kwhatif.snapshot.redaction.names import Names
 from kwhatif.snapshot.redaction.translation import Translation
-from kwhatif.whatif.conformance import Scenario
+from kwhatif.whatif.conformance.answer import Scenario
 
 __all__ = ["redacted_answer", "redacted_scenario"]
 

@@ -29,8 +29,8 @@ from kwhatif.snapshot.redaction.kinds import RULES
 from kwhatif.snapshot.redaction.shared import ANNOTATIONS
 from kwhatif.snapshot.redaction.wellknown import KEYS
 from kwhatif.versions import SUPPORTED_MINORS, features_of
-from kwhatif.whatif.conformance import Scenario, answer
-from kwhatif.whatif.pools import POOL_LABELS
+from kwhatif.whatif.conformance.answer import Scenario, answer
+from kwhatif.whatif.info.pools import POOL_LABELS
 from tests.snapshot.everything import every_object, paths_of
 from tests.snapshot.redacted_answers import redacted_answer, redacted_scenario
 

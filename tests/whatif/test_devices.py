@@ -10,12 +10,12 @@ from kwhatif.api.decode import convert
 from kwhatif.api.meta import OwnerReference, Resource
 from kwhatif.results import DeviceUse, Fix, PodReport
 from kwhatif.snapshot.load import Manifest, Origin
-from kwhatif.whatif.capacity import capacity
-from kwhatif.whatif.device_uses import device_uses
-from kwhatif.whatif.expand import expand
-from kwhatif.whatif.explain import explain
-from kwhatif.whatif.place import place
-from kwhatif.whatif.timeline import simulate
+from kwhatif.whatif.capacity.capacity import capacity
+from kwhatif.whatif.expand.expand import expand
+from kwhatif.whatif.explain.explain import explain
+from kwhatif.whatif.info.device_uses import device_uses
+from kwhatif.whatif.place.place import place
+from kwhatif.whatif.place.timeline import simulate
 from tests.builders import FEATURES, Json, node, pod
 from tests.device_builders import (
     claim,

@@ -18,9 +18,9 @@ from kwhatif.results import DecisionDiff, PodChange
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.model import Snapshot
 from kwhatif.versions import features_of
-from kwhatif.whatif.diff import Side, diff
-from kwhatif.whatif.expand import Expanded, Rollout
-from kwhatif.whatif.replay import replay
+from kwhatif.whatif.diff.diff import Side, diff
+from kwhatif.whatif.diff.replay import replay
+from kwhatif.whatif.expand.expand import Expanded, Rollout
 from kwhatif.whatif.session import Asked
 from tests.builders import ZONE, budget, node, pod, replica_set
 

@@ -19,8 +19,8 @@ from kwhatif.results import DrainResult
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.model import Snapshot
 from kwhatif.versions import features_of
-from kwhatif.whatif.drain import drain
-from kwhatif.whatif.drain_filters import Filters
+from kwhatif.whatif.drain.drain import drain
+from kwhatif.whatif.drain.filters import Filters
 from tests.builders import node, pod
 
 WEB = ("apps/v1", "ReplicaSet", "web-1")

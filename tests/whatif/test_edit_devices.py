@@ -12,7 +12,7 @@ from kwhatif.api.meta import OwnerReference
 from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.setup import Setup
 from kwhatif.whatif.edits import Edited
-from kwhatif.whatif.place import place
+from kwhatif.whatif.place.place import place
 from kwhatif.whatif.session import Asked, Session
 from tests.builders import FEATURES, Json, node, pod
 from tests.device_builders import claim, device_class, devices_of, pod_with, request, template

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.api.core import Pod
-from kwhatif.whatif.place import place
+from kwhatif.whatif.place.place import place
 from tests.builders import Json, node, pod
 from tests.whatif.sessions import asking, session_of
 

@@ -14,7 +14,7 @@ from kwhatif.api.devices import DeviceResults
 from kwhatif.api.meta import Resource
 from kwhatif.api.others import PriorityClass
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.whatif.snapshot_check import check, validate
+from kwhatif.whatif.validate.validate import check, validate
 from tests.builders import FEATURES, GPU, budget, namespace, node, pod, pods_like, replica_set, select
 from tests.device_builders import claim as device_claim
 from tests.device_builders import device_class, devices_of, first_of, pod_with, request

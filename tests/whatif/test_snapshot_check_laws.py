@@ -16,7 +16,7 @@ from kwhatif.policy.load import default_configuration
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import load_snapshot
 from kwhatif.whatif.session import Session
-from kwhatif.whatif.snapshot_check import validate
+from kwhatif.whatif.validate.validate import validate
 from tests.builders import FEATURES
 
 DATA = Path(__file__).parents[1] / "data"

@@ -16,8 +16,8 @@ from kwhatif.report.snapshot_info_text import bar, lasted
 from kwhatif.results import DeviceUse, InfoResult, ResourceUse
 from kwhatif.snapshot.load import load_snapshot
 from kwhatif.snapshot.model import SchedulerInfo, Snapshot
-from kwhatif.whatif.pools import pool_of
-from kwhatif.whatif.snapshot_info import info
+from kwhatif.whatif.info.info import info
+from kwhatif.whatif.info.pools import pool_of
 from tests.builders import FEATURES, GIB, GPU, container, node, pod
 from tests.whatif.snapshots import snapshot_of
 

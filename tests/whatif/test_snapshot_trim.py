@@ -20,12 +20,12 @@ from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import decode_objects
 from kwhatif.snapshot.model import Snapshot
 from kwhatif.snapshot.objects import decode
-from kwhatif.whatif.conformance import Scenario, answer
-from kwhatif.whatif.scenario_files import read_scenarios
+from kwhatif.whatif.conformance.answer import Scenario, answer
+from kwhatif.whatif.conformance.scenario_files import read_scenarios
 from kwhatif.whatif.session import Asked
-from kwhatif.whatif.snapshot_trim import Trimmed, awaiting, trim
-from kwhatif.whatif.trim_decision import decide
-from kwhatif.whatif.trim_result import check_and_write, told
+from kwhatif.whatif.trim.decision import decide
+from kwhatif.whatif.trim.trim import Trimmed, awaiting, trim
+from kwhatif.whatif.trim.written import check_and_write, told
 from tests.builders import FEATURES, budget, namespace, node, pod, pods_like, select, service
 from tests.storage_builders import claim, claiming, storage_class
 from tests.whatif.snapshots import snapshot_of

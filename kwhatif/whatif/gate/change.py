@@ -14,9 +14,9 @@ from kwhatif.admission.server import ApiServer
 from kwhatif.admission.world import World
 from kwhatif.results.gate import Change
 from kwhatif.snapshot.load import Manifest
-from kwhatif.whatif.expand import whole_of
+from kwhatif.whatif.expand.expand import whole_of
 from kwhatif.whatif.gate.unit import located, plain_text, subject_of
-from kwhatif.whatif.snapshot_diff import field_changes
+from kwhatif.whatif.snapshot_diff.snapshot_diff import field_changes
 from kwhatif.workloads.controllers import TemplatePath, makes_pods
 from kwhatif.workloads.objects import section
 from kwhatif.workloads.templates import same_template

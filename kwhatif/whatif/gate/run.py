@@ -29,7 +29,7 @@ from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.model import Snapshot
 from kwhatif.whatif.edit_draft import Draft, counted
-from kwhatif.whatif.expand import Expanded, expand
+from kwhatif.whatif.expand.expand import Expanded, expand
 from kwhatif.whatif.gate.change import compared
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.exemptions import EXEMPTIONS, forbidden, read_claims, settle
@@ -38,7 +38,7 @@ from kwhatif.whatif.gate.removal import remove
 from kwhatif.whatif.gate.rule import Rule
 from kwhatif.whatif.gate.unit import Unit, subject_of
 from kwhatif.whatif.gate.units import units_of
-from kwhatif.whatif.place import place
+from kwhatif.whatif.place.place import place
 from kwhatif.whatif.session import Asked, Session, pending_pods
 from kwhatif.workloads.controllers import TemplatePath
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kwhatif.results import PlaceResult
 from kwhatif.results.gate import Subject
 from kwhatif.snapshot.load import Manifest
-from kwhatif.whatif.expand import Expanded
+from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.gate.ownership import Owners
 from kwhatif.whatif.gate.unit import Unit
 from kwhatif.whatif.session import Asked

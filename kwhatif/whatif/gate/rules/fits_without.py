@@ -20,7 +20,7 @@ from kwhatif.whatif.gate.outage import Stranded
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 from kwhatif.whatif.gate.unit import Unit
 from kwhatif.whatif.gate.wording import counted, some
-from kwhatif.whatif.pools import zone_of
+from kwhatif.whatif.info.pools import zone_of
 
 __all__ = ["FitsWithout", "FitsWithoutParameters"]
 

@@ -12,7 +12,7 @@ from kwhatif.results.gate import Finding, Subject
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 from kwhatif.whatif.gate.wording import counted, percent
-from kwhatif.whatif.pools import pool_of
+from kwhatif.whatif.info.pools import pool_of
 
 __all__ = ["Headroom", "HeadroomParameters"]
 

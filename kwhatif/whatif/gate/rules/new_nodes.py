@@ -15,7 +15,7 @@ from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.growth import MOST_NODES, Growth
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 from kwhatif.whatif.gate.wording import counted
-from kwhatif.whatif.pools import pool_of
+from kwhatif.whatif.info.pools import pool_of
 
 __all__ = ["NewNodes", "NewNodesParameters"]
 

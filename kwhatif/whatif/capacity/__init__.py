@@ -1,0 +1,1 @@
+"""How many more of a pod or a release fit?"""

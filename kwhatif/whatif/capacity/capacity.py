@@ -1,0 +1,263 @@
+"""How many more of a pod or a release fit, on which nodes, and what ends it.
+
+Copies are placed one after the other, as kube-scheduler places them, until one of them finds no node. Nobody is
+evicted for them: what preemption would do for the next one is in its message.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.quota import Quotas
+from kwhatif.admission.world import namespace_of
+from kwhatif.api.core import Volume
+from kwhatif.api.others import PersistentVolumeClaim
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.storage import claim_names
+from kwhatif.cluster.types import Int64Array
+from kwhatif.errors import UsageError
+from kwhatif.framework.diagnosis import Diagnosis
+from kwhatif.results import CapacityResult, LeftOver, NodeCapacity, QuotaRoom, ReasonCount
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.whatif.expand.expand import Expanded
+from kwhatif.whatif.expand.world import world_of
+from kwhatif.whatif.fidelity.assess import assess
+from kwhatif.whatif.place.place import Run, not_ours
+from kwhatif.whatif.session import Asked, Session
+
+__all__ = ["capacity"]
+
+_POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
+
+
+def capacity(
+    session: Session,
+    expanded: Expanded,
+    *,
+    release: bool = False,
+    at_least: int = 1,
+    limit: int | None = None,
+    others: Sequence[str] = (),
+    first: Sequence[Asked] = (),
+) -> CapacityResult:
+    """Fill the cluster with copies of the one pod template of the manifests, or of the ``release`` they make up.
+
+    Several templates always are one release. ``limit`` ends the search early. Pods that are to be placed ``first``, as
+    those that edits took their node from, take their room before. Raises UsageError where there is nothing
+    to count, for pods of a DaemonSet, of which a node has one, and for pods that no scheduler here would take up.
+    """
+    # The scheduler's order; only the first copies of a release may depend on it.
+    asked = sorted(expanded.asked(), key=lambda item: -(item.pod.spec.priority or 0))
+    if not asked and not expanded.refusals and not expanded.failed:
+        raise UsageError("there is nothing to count: the workloads in the manifests want no new pods")
+    templates = {item.owner or item.pod.key: item for item in reversed(asked)}
+    release = release or len(templates) > 1
+    asked = asked if release else list(templates.values())
+    _check(session, asked)
+    before = Run(session)
+    before.all_of(first)
+    quota = _quota_room(session, [expanded.whole[item.pod.key] for item in asked])
+    bounds = [*([] if limit is None else [limit]), *([] if quota is None else [quota.fits])]
+    filling = _Filling(session, [_copier(item, expanded.objects) for item in asked])
+    fits = filling.run(min(bounds, default=None)) if asked else 0
+    ended = "nodes" if filling.refused is not None else "limit" if limit == fits else "quota" if asked else ""
+    return CapacityResult(
+        unit=_unit(templates, release, len(asked)),
+        fits=fits,
+        pods_each=len(asked),
+        at_least=at_least,
+        ended=ended,
+        quota=quota,
+        first=len(first),
+        first_pending=tuple(placement.pod for placement in before.placements if not placement.good),
+        refusals=tuple(expanded.refusals),
+        failed=tuple(expanded.failed),
+        fidelity=assess(session, [*first, *asked], before.placements, others),
+        **filling.outcome(),
+    )
+
+
+def _unit(templates: dict[str, Asked], release: bool, pods: int) -> str:
+    """What is counted: ``pod of Deployment shop/web``, ``release of 12 pods``."""
+    if not templates:
+        return "nothing"
+    if release:
+        return f"release of {pods} {'pod' if pods == 1 else 'pods'}"
+    return "".join(f"pod of {item.owner}" if item.owner else f"pod {item.pod.key}" for item in templates.values())
+
+
+def _check(session: Session, asked: Sequence[Asked]) -> None:
+    for item in asked:
+        if item.owner.startswith("DaemonSet "):
+            raise UsageError(f"{item.owner} has one pod on each node: there is no number of its pods to find out")
+        reason = not_ours(session, item, session.scheduler(item.pod.spec.scheduler_name))
+        # One that runs already may have copies all the same.
+        if reason and session.running(item.pod) is None:
+            raise UsageError(f"pod {item.pod.key}: {reason}")
+
+
+def _quota_room(session: Session, pods: Sequence[Object]) -> QuotaRoom | None:
+    """How many copies of these pods the quotas of their namespaces leave room for."""
+    if not session.snapshot.whole.get("ResourceQuota"):
+        return None
+    rooms = Quotas(world_of(session.snapshot, set(map(namespace_of, pods)))).rooms(pods)
+    if not rooms:
+        return None
+    (quota, resource), fits = min(rooms.items(), key=lambda entry: (entry[1], entry[0]))
+    return QuotaRoom(quota=quota, resource=resource, fits=fits)
+
+
+class _Copier:
+    """Makes the pods that would come after one, each with claims of its own where the first one has some."""
+
+    def __init__(self, asked: Asked, claims: Sequence[PersistentVolumeClaim]) -> None:
+        self._asked, self._claims = asked, {claim.name: claim for claim in claims}
+
+    def __call__(self, session: Session, number: int) -> PodInfo:
+        pod, suffix = self._asked.pod, f"-copy-{number}"
+        name = pod.name + suffix
+        metadata = replace(pod.metadata, name=name, uid=f"{pod.namespace}/{name}")
+        if (pod.metadata.labels or {}).get(_POD_NAME_LABEL) == pod.name:
+            metadata = replace(metadata, labels={**(pod.metadata.labels or {}), _POD_NAME_LABEL: name})
+        spec = pod.spec
+        if self._claims:
+            for claim in self._claims.values():
+                renamed = replace(claim.metadata, name=claim.name + suffix, uid=None)
+                session.cluster.storage.add_claim(replace(claim, metadata=renamed))
+            spec = replace(spec, volumes=[self._with_own_claim(volume, suffix) for volume in spec.volumes or ()])
+        # Device claims made from templates are each pod's own.
+        status = replace(pod.status, resource_claim_statuses=None, extended_resource_claim_status=None)
+        copy = replace(pod, metadata=metadata, spec=spec, status=status)
+        return session.info(Asked(copy, self._asked.origin))
+
+    def _with_own_claim(self, volume: Volume, suffix: str) -> Volume:
+        source = volume.persistent_volume_claim
+        if source is None or source.claim_name not in self._claims:
+            return volume
+        return replace(volume, persistent_volume_claim=replace(source, claim_name=source.claim_name + suffix))
+
+
+def _copier(asked: Asked, objects: Iterable[object]) -> _Copier:
+    """Only a stateful set's claims, of which each pod has its own, are made anew for a copy; others are shared."""
+    pod, made = asked.pod, []
+    if asked.owner.startswith("StatefulSet "):
+        mine = {name for name, _ in claim_names(pod)}
+        claims = (obj for obj in objects if isinstance(obj, PersistentVolumeClaim))
+        made = [claim for claim in claims if claim.namespace == pod.namespace and claim.name in mine]
+    return _Copier(asked, made)
+
+
+class _Filling:
+    """The copies placed so far, and the attempt that found no node."""
+
+    def __init__(self, session: Session, copiers: Sequence[_Copier]) -> None:
+        self._session, self._copiers = session, copiers
+        self._taken: Counter[int] = Counter()
+        self._asks: Counter[str] = Counter()
+        self.refused: Attempt | None = None
+
+    def run(self, most: int | None) -> int:
+        """Place whole units until one does not fit; how many did."""
+        number = 0
+        while most is None or number < most:
+            if not self._unit(number + 1):
+                return number
+            number += 1
+        return number
+
+    def _unit(self, number: int) -> bool:
+        placed: list[Attempt] = []
+        for copier in self._copiers:
+            info = copier(self._session, number)
+            scheduler = self._session.scheduler(info.pod.spec.scheduler_name)
+            assert scheduler is not None
+            if number == 1:
+                self._count_requests(info)
+            attempt = self._session.attempt(scheduler, info)
+            if not attempt.placed or attempt.waiting:
+                self.refused = attempt
+                for other in placed:
+                    self._take_back(other)
+                return False
+            placed.append(attempt)
+        self._taken.update(attempt.row for attempt in placed if attempt.row is not None)
+        return True
+
+    def _take_back(self, attempt: Attempt) -> None:
+        """Half a release is none."""
+        cluster, info = self._session.cluster, attempt.pod
+        scheduler = self._session.scheduler(info.pod.spec.scheduler_name)
+        assert scheduler is not None
+        assert attempt.row is not None
+        scheduler.framework.unreserve(info, cluster.columns.names[attempt.row])
+        cluster.forget(info.uid)
+
+    def _count_requests(self, info: PodInfo) -> None:
+        shapes = self._session.cluster.shapes
+        for name, amount in zip(shapes.resources.names, shapes.requests[info.shape.index].tolist(), strict=True):
+            if amount:
+                self._asks[name] += amount
+
+    def outcome(self) -> dict[str, Any]:
+        """The parts of the result that are about nodes."""
+        refused = self.refused
+        nodes = self._nodes(refused.diagnosis if refused is not None else None)
+        reasons = Counter(reason for node in nodes for reason in node.reasons)
+        ranked = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))
+        return {
+            "left_over": self._left_over(),
+            "nodes": nodes,
+            "next_pod": refused.pod.key if refused is not None else "",
+            "message": _said_of(refused) if refused is not None else "",
+            "reasons": tuple(ReasonCount(reason=reason, nodes=count) for reason, count in ranked),
+        }
+
+    def _nodes(self, diagnosis: Diagnosis | None) -> tuple[NodeCapacity, ...]:
+        columns = self._session.cluster.columns
+        free = {name: self._free(name) for name in self._asks}
+        return tuple(
+            NodeCapacity(
+                node=columns.names[row],
+                pods=self._taken[row],
+                reasons=_reasons(diagnosis, row),
+                free={name: int(amounts[row]) for name, amounts in free.items()},
+            )
+            for row in np.argsort(columns.name_rank).tolist()
+        )
+
+    def _left_over(self) -> tuple[LeftOver, ...]:
+        names = self._session.cluster.columns.names
+        found = []
+        for name, each in self._asks.items():
+            free = self._free(name)
+            if not len(free):
+                continue
+            largest = int(free.argmax())
+            found.append(
+                LeftOver(resource=name, each=each, free=int(free.sum()), largest=int(free[largest]), on=names[largest])
+            )
+        return tuple(found)
+
+    def _free(self, resource: str) -> Int64Array:
+        """What each node has left, int64[N]; an over-committed one has nothing."""
+        cluster = self._session.cluster
+        column = cluster.shapes.resources.column(resource)
+        free: Int64Array = np.maximum(cluster.columns.allocatable[:, column] - cluster.requested[:, column], 0)
+        return free
+
+
+def _said_of(attempt: Attempt) -> str:
+    if attempt.gated is not None:
+        return attempt.gated.message
+    return "permit plugins hold it" if attempt.waiting else attempt.message
+
+
+def _reasons(diagnosis: Diagnosis | None, row: int) -> tuple[str, ...]:
+    status = diagnosis.status(row) if diagnosis is not None else None
+    return () if status is None else tuple(status.reasons)

@@ -1,0 +1,1 @@
+"""Does the engine decide as a recorded scheduler did?"""

@@ -1,0 +1,78 @@
+"""Scenario files: JSON Lines, or one indented JSON object after the other; packed or not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from kwhatif.api.decode import Json, decode_json
+from kwhatif.errors import InputError
+from kwhatif.snapshot.files import Text, called, read_paths
+from kwhatif.snapshot.json_reader import read_json
+from kwhatif.whatif.conformance.answer import Scenario
+
+__all__ = ["read_scenarios", "scenario_files"]
+
+_SUFFIXES = (".jsonl", ".json")
+_PACKED = (".gz", ".zst")
+
+
+def scenario_files(paths: Sequence[str]) -> list[str]:
+    """The files meant: those named, and of a directory its .jsonl and .json files, packed or not. Raises InputError."""
+    files: list[str] = []
+    for path in paths:
+        if not os.path.isdir(path):
+            files.append(path)
+            continue
+        found = [name for name in sorted(os.listdir(path)) if _unpacked(name).endswith(_SUFFIXES)]
+        if not found:
+            raise InputError("this directory has no .jsonl or .json files", source=called(path))
+        files += [os.path.join(path, name) for name in found]
+    return files
+
+
+def _unpacked(name: str) -> str:
+    return name.removesuffix(".gz").removesuffix(".zst")
+
+
+def read_scenarios(path: str) -> Iterator[tuple[str, Scenario]]:
+    """The scenarios of a file in order, each with what messages call it: the file and the line.
+
+    Raises InputError.
+    """
+    (text,) = read_paths([path])
+    for line, raw in _objects(text):
+        where = f"{text.name} line {line}"
+        try:
+            scenario = decode_json(raw, Scenario)
+        except InputError as error:
+            # Of a line of its own, "line 1" would be said once more.
+            place = error.place.removeprefix("line 1, ") if not error.place.startswith("$") else error.place
+            raise InputError(error.problem, source=where, place=place) from None
+        yield f"{where} ({scenario.name})", scenario
+
+
+def _objects(text: Text) -> Iterator[tuple[int, Json]]:
+    """Line and text of each JSON object."""
+    data = text.data
+    if not data.strip():
+        raise InputError("holds no scenarios: it is empty", source=text.name)
+    if not _is_a_line(data):
+        yield from ((document.line, document.value) for document in read_json(data, text.name))
+        return
+    view, start, line = memoryview(data), 0, 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        line += 1
+        if data[start:end].strip():
+            yield line, view[start:end]
+        start = end + 1
+
+
+def _is_a_line(data: bytes) -> bool:
+    """Whether the first line that holds something looks like a complete object."""
+    stripped = data.lstrip()
+    end = stripped.find(b"\n")
+    first = stripped if end < 0 else stripped[:end]
+    return first.rstrip().endswith(b"}")

@@ -1,0 +1,1 @@
+"""What do two policies, versions, clusters or sets of manifests come to differently?"""

@@ -1,0 +1,76 @@
+"""How full a cluster is, and how evenly: numbers to compare two of them by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results import ClusterUse, Skew, Use
+from kwhatif.whatif.info.pools import zone_of
+
+__all__ = ["skews", "use_of"]
+
+
+def use_of(cluster: Cluster) -> ClusterUse:
+    """Utilisation by resource, of those that some node has, and how many nodes are in use."""
+    working = np.zeros(len(cluster), np.bool_)
+    for info, row in cluster.pods():
+        if info.shape.controller is None or info.shape.controller.kind != "DaemonSet":
+            working[row] = True
+    used = int(np.count_nonzero(working))
+    allocatable, requested = cluster.columns.allocatable, cluster.requested
+    resources = []
+    for column, name in enumerate(cluster.shapes.resources.names):
+        has = allocatable[:, column] > 0
+        if not has.any():
+            continue
+        room, asked = allocatable[has, column], requested[has, column]
+        # Not in integers, whose hundredfold may be too large for their type.
+        share = 100.0 * asked / room
+        resources.append(
+            Use(
+                resource=name,
+                mean=round(float(share.mean()), 1),
+                deviation=round(float(share.std()), 1),
+                maximum=round(float(share.max()), 1),
+                largest_free=int(np.maximum(room - asked, 0).max()),
+            )
+        )
+    return ClusterUse(
+        nodes=len(cluster),
+        used=used,
+        empty=len(cluster) - used,
+        pods=int(cluster.pod_count.sum()),
+        resources=tuple(resources),
+    )
+
+
+def skews(a: Cluster, b: Cluster) -> Iterator[Skew]:
+    """The workloads that lie otherwise over the zones, by name. Nothing in a cluster without zones."""
+    of_a, of_b = _skews(a), _skews(b)
+    for workload in sorted(of_a.keys() | of_b.keys()):
+        ours, theirs = of_a.get(workload, 0), of_b.get(workload, 0)
+        if ours != theirs:
+            yield Skew(workload=workload, a=ours, b=theirs)
+
+
+def _skews(cluster: Cluster) -> dict[str, int]:
+    zones = [zone_of(node) for node in cluster.columns.nodes]
+    known = sorted({*zones} - {""})
+    counts: dict[str, Counter[str]] = {}
+    for info, row in cluster.pods():
+        owner = _workload(info)
+        if owner and zones[row]:
+            counts.setdefault(owner, Counter())[zones[row]] += 1
+    return {owner: max(found.values()) - min(found[zone] for zone in known) for owner, found in counts.items()}
+
+
+def _workload(info: PodInfo) -> str:
+    controller = info.shape.controller
+    if controller is None or controller.kind == "DaemonSet":
+        return ""
+    return f"{controller.kind} {info.shape.namespace}/{controller.name}"

@@ -1,0 +1,299 @@
+"""What would change? Two runs over the same pods, and a comparison: the engine knows nothing of it.
+
+A tie is no difference: where both sides hold the same nodes for the best, B takes the one that A took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from kwhatif.errors import UsageError
+from kwhatif.framework.evaluation import PluginScore
+from kwhatif.results import Away, DecisionDiff, NodeScores, Placement, PodChange, Rule
+from kwhatif.results import Side as SideResult
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.setup import Setup
+from kwhatif.snapshot.model import Snapshot
+from kwhatif.versions import Features, rows
+from kwhatif.whatif.diff.cluster_use import skews, use_of
+from kwhatif.whatif.diff.replay import Replayed
+from kwhatif.whatif.expand.expand import Expanded
+from kwhatif.whatif.fidelity.assess import assess
+from kwhatif.whatif.place.place import Run
+from kwhatif.whatif.session import Session
+
+__all__ = ["MOST_EXPLAINED", "Side", "diff"]
+
+MOST_EXPLAINED = 50
+"""Of so many pods that moved, the scores are told."""
+
+Choices = Mapping[str, str]
+"""Pod -> node."""
+
+Scores = dict[str, int] | None
+"""Plugin -> weighted score of a node; None for one that was not scored."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two: a cluster, who schedules, and the pods. ``replayed`` ones were taken off its nodes before."""
+
+    label: str
+    snapshot: Snapshot
+    setup: Setup
+    expanded: Expanded
+    replayed: Replayed = field(default_factory=Replayed)
+    others: Sequence[str] = ()
+
+
+def diff(a: Side, b: Side) -> DecisionDiff:
+    """Compare. Raises UsageError where an update would have to be rolled out: its steps are not compared."""
+    for side in (a, b):
+        for rollout in side.expanded.rollouts:
+            raise UsageError(f"{rollout.name} is in the cluster already: diff compares new pods, not updates")
+    run_a = _run(a, {}, {})
+    chosen = _choices(run_a.placements)
+    run_b = _run(b, chosen, chosen)
+    moved = run_b.session.scores
+    theirs = {key: node for key, node in _choices(run_b.placements).items() if key in moved}
+    # What A made of B's nodes is known only now; it does the same a second time.
+    of_a = _run(a, {}, theirs, only_expected=True).session.scores if theirs else {}
+    changes = [_explained(change, of_a, moved) for change in _changes(run_a.placements, run_b.placements)]
+    return DecisionDiff(
+        a=_told(a, run_a),
+        b=_told(b, run_b),
+        pods=len({placement.pod for run in (run_a, run_b) for placement in run.placements}),
+        replayed=len(a.replayed.pods),
+        changes=tuple(changes),
+        refusals=tuple(_refusals(a.expanded, b.expanded)),
+        cluster_a=use_of(run_a.session.cluster),
+        cluster_b=use_of(run_b.session.cluster),
+        skews=tuple(skews(run_a.session.cluster, run_b.session.cluster)),
+        rules=tuple(_rules(a.setup.features, b.setup.features, changes)),
+    )
+
+
+def _told(side: Side, run: _Ran) -> SideResult:
+    placed = sum(placement.good for placement in run.placements)
+    asked = [*side.replayed.pods, *side.expanded.pods]
+    fidelity = assess(run.session, asked, run.placements, side.others)
+    return SideResult(label=side.label, placed=placed, unplaced=len(run.placements) - placed, fidelity=fidelity)
+
+
+# --- a run
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """The scores of the node a side chose, and those it gave to the other side's, or why it gave it none."""
+
+    own: Scores
+    other: Scores
+    missing: str
+
+
+class _Session(Session):
+    """A session that prefers given nodes among equals, and writes down scores where pods move.
+
+    It ``expects`` nodes. For the first pods that get another one, the scores of both nodes are in ``scores``.
+    """
+
+    def prepare(self, prefers: Choices, expects: Choices) -> None:
+        self._prefers, self._expects = prefers, expects
+        self.scores: dict[str, _Pair] = {}
+
+    def scheduler(self, name: str | None) -> Scheduler | None:
+        found = super().scheduler(name)
+        if found is not None:
+            found.prefers = self._prefers
+        return found
+
+    def chosen(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        pod, row = attempt.pod, attempt.row
+        name = self._expects.get(pod.key)
+        if not name or row is None or len(self.scores) == MOST_EXPLAINED:
+            return
+        expected = self.cluster.columns.row(name)
+        if row == expected:
+            return
+        evaluation = scheduler.evaluation(pod)
+        evaluation.begin(pod)
+        table = evaluation.scores(pod, attempt.sampled)
+        places = {row: place for place, row in enumerate(attempt.sampled.tolist())}
+        missing = ""
+        if expected is None:
+            missing = "it has no such node"
+        elif expected not in places:
+            status = evaluation.verdicts(pod).status(expected)
+            missing = ", ".join(status.reasons) if status is not None else "it was not among the nodes looked at"
+        own = _scores_of(table, places.get(row))
+        of_expected = None if expected is None else _scores_of(table, places.get(expected))
+        self.scores[pod.key] = _Pair(own, of_expected, missing)
+
+
+def _scores_of(table: Sequence[PluginScore], place: int | None) -> Scores:
+    return None if place is None else {scores.plugin: int(scores.weighted[place]) for scores in table}
+
+
+@dataclass(frozen=True)
+class _Ran:
+    session: _Session
+    placements: Sequence[Placement]
+
+
+def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool = False) -> _Ran:
+    """Replayed pods first, in the order they started; then the new ones, in the scheduler's order.
+
+    With ``only_expected`` no further than all those pods.
+    """
+    session = _Session(side.snapshot, side.setup)
+    session.prepare(prefers, expects)
+    run = Run(session)
+    left = set(expects)
+    for item in side.replayed.pods:
+        if only_expected and not left:
+            break
+        left.discard(item.pod.key)
+        ours = run.ours(item)
+        if ours is not None:
+            run.schedule(item, *ours)
+    else:
+        run.all_of(side.expanded.pods)
+    run.wait()
+    return _Ran(session, run.placements)
+
+
+def _choices(placements: Sequence[Placement]) -> dict[str, str]:
+    return {placement.pod: placement.node for placement in placements if placement.node}
+
+
+# --- the comparison
+
+
+def _changes(a: Sequence[Placement], b: Sequence[Placement]) -> list[PodChange]:
+    """What differs, pod by pod, in A's order; then pods that run and are evicted by one side alone, by name."""
+    in_a = {placement.pod: placement for placement in a}
+    in_b = {placement.pod: placement for placement in b}
+    found = [_change(key, in_a.get(key), in_b.get(key)) for key in (in_a | in_b)]
+    victims_a, victims_b = _victims(a), _victims(b)
+    found += [
+        PodChange(pod=key, what="evicted", message_b=f"for {victims_b[key]}")
+        for key in sorted(victims_b.keys() - victims_a.keys())
+    ]
+    found += [
+        PodChange(pod=key, what="spared", message_a=f"for {victims_a[key]}")
+        for key in sorted(victims_a.keys() - victims_b.keys())
+    ]
+    return [change for change in found if change is not None]
+
+
+def _victims(placements: Sequence[Placement]) -> dict[str, str]:
+    return {victim.pod: placement.pod for placement in placements for victim in placement.victims}
+
+
+def _change(key: str, a: Placement | None, b: Placement | None) -> PodChange | None:
+    what = _what(a, b)
+    if not what:
+        return None
+    return PodChange(
+        pod=key,
+        what=what,
+        node_a=a.node if a else "",
+        node_b=b.node if b else "",
+        message_a=_said(a),
+        message_b=_said(b),
+    )
+
+
+def _what(a: Placement | None, b: Placement | None) -> str:
+    """The kind of difference, or nothing."""
+    if a is None:
+        return "only in B"
+    if b is None:
+        return "only in A"
+    if a.good != b.good:
+        return "pending" if a.good else "placed"
+    if a.node != b.node:
+        return "moved"
+    return "reason" if not a.good and _reason(a) != _reason(b) else ""
+
+
+def _said(placement: Placement | None) -> str:
+    if placement is None or placement.good:
+        return ""
+    return placement.message or placement.outcome
+
+
+def _reason(placement: Placement) -> str:
+    """What the nodes say. What preemption says after it, each minor says in other words."""
+    return _said(placement).partition(". ")[0].removesuffix(".")
+
+
+def _explained(change: PodChange, of_a: Mapping[str, _Pair], of_b: Mapping[str, _Pair]) -> PodChange:
+    """A change with the scores that made it so, if they were written down."""
+    if change.what != "moved" or change.pod not in of_a or change.pod not in of_b:
+        return change
+    a, b = of_a[change.pod], of_b[change.pod]
+    scores = (
+        NodeScores(side="A", of_a=a.own, of_b=a.other, missing=a.missing),
+        NodeScores(side="B", of_a=b.other, of_b=b.own, missing=b.missing),
+    )
+    return replace(change, scores=scores, decided_by=_deciders(a.own, a.other, b.other, b.own))
+
+
+def _deciders(
+    a_of_a: dict[str, int] | None,
+    a_of_b: dict[str, int] | None,
+    b_of_a: dict[str, int] | None,
+    b_of_b: dict[str, int] | None,
+) -> tuple[tuple[str, int], ...]:
+    """How much each plugin turned from A's node to B's node; nothing where a node was not scored at all."""
+    if a_of_a is None or a_of_b is None or b_of_a is None or b_of_b is None:
+        return ()
+    turned = {
+        plugin: (b_of_b.get(plugin, 0) - b_of_a.get(plugin, 0)) - (a_of_b.get(plugin, 0) - a_of_a.get(plugin, 0))
+        for plugin in a_of_a | b_of_a
+    }
+    return tuple(sorted(((p, by) for p, by in turned.items() if by), key=lambda entry: (-entry[1], entry[0])))
+
+
+def _refusals(a: Expanded, b: Expanded) -> list[Away]:
+    """What only one side refuses."""
+    said = {side: _refused(expanded) for side, expanded in (("A", a), ("B", b))}
+    return [
+        Away(side=side, object=name, message=message)
+        for side, other in (("A", "B"), ("B", "A"))
+        for name, message in sorted(said[side] - said[other])
+    ]
+
+
+def _refused(expanded: Expanded) -> set[tuple[str, str]]:
+    return {(each.object, each.message) for each in expanded.refusals} | {
+        (each.owner, each.message) for each in expanded.failed
+    }
+
+
+def _rules(a: Features, b: Features, changes: Sequence[PodChange]) -> list[Rule]:
+    """The rules in which the two sides' versions differ; first those about the plugins that decided otherwise."""
+    plugins = {plugin for change in changes for plugin, _ in change.decided_by}
+    found = []
+    for name, row in rows().items():
+        in_a, in_b = getattr(a, name), getattr(b, name)
+        if in_a != in_b:
+            text = f"{row.source} {row.what}".lower()
+            touches = sorted(plugin for plugin in plugins if plugin.lower() in text.replace("_", ""))
+            found.append(
+                Rule(
+                    name=row.gate or name,
+                    in_a=in_a,
+                    in_b=in_b,
+                    what=row.what,
+                    source=row.source,
+                    touches=tuple(touches),
+                )
+            )
+    return sorted(found, key=lambda rule: not rule.touches)

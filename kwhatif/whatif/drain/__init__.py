@@ -1,0 +1,1 @@
+"""What would draining these nodes do?"""

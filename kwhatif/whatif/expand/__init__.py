@@ -1,0 +1,1 @@
+"""What would the API server and the controllers make of these manifests?"""

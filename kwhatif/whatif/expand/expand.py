@@ -1,0 +1,329 @@
+"""From manifests to pods: what the API server and the controllers would make of them.
+
+Objects are created in their order. One that is in the cluster already is updated, and its rollout planned.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.admission.answer import Change, Created, Object, Refused
+from kwhatif.admission.pipeline import DEFAULT_PLUGINS
+from kwhatif.admission.priority import SYSTEM_CLASSES
+from kwhatif.admission.server import ApiServer
+from kwhatif.admission.world import World, name_of, namespace_of
+from kwhatif.api.core import Pod
+from kwhatif.api.decode import convert
+from kwhatif.api.devices import ResourceClaim
+from kwhatif.api.kinds import KINDS, kept_whole
+from kwhatif.api.meta import Resource
+from kwhatif.api.others import PersistentVolumeClaim
+from kwhatif.errors import InputError
+from kwhatif.results import (
+    FailedCreate,
+    Refusal,
+    RefusedField,
+)
+from kwhatif.snapshot.load import Manifest
+from kwhatif.snapshot.model import Snapshot
+from kwhatif.whatif.expand.world import nodes_of, world_of
+from kwhatif.whatif.fidelity.left_out import completed
+from kwhatif.whatif.session import Asked
+from kwhatif.workloads.controllers import TemplatePath, makes_pods, reconcile
+from kwhatif.workloads.objects import controller_of, section
+from kwhatif.workloads.pods import device_claims
+from kwhatif.workloads.rollout import Plan, plan
+from kwhatif.workloads.rollout_state import Step
+
+__all__ = ["Expanded", "Rollout", "asked_of", "called", "expand", "whole_of"]
+
+Claim = PersistentVolumeClaim | ResourceClaim
+
+MOST_PODS = 100_000
+"""So many pods of one workload are unfolded; Kubernetes itself is made for 150,000 in a cluster."""
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """The update of one workload, still to be planned: how it goes depends on which pods find a node.
+
+    ``begin`` starts the plan, once; it is told which of the cluster's own pods (``namespace/name``) have found a node
+    meanwhile, and which. ``asked`` and ``claims`` are what the pods and claims of its steps become.
+    ``assumed``: the template is taken to be unchanged, though the snapshot leaves out parts of it.
+    """
+
+    name: str
+    namespace: str
+    origin: str
+    begin: Callable[[Callable[[Object], bool], Mapping[str, str]], Plan]
+    asked: Callable[[Object], Asked]
+    claims: Callable[[Step], list[Claim]]
+    assumed: bool = False
+
+
+@dataclass
+class Expanded:
+    """What became of manifests.
+
+    ``pods`` are to be scheduled, in order of creation. ``objects`` are others that the scheduler reads,
+    ``unknown`` counts kinds that nobody here knows.
+    """
+
+    pods: list[Asked] = field(default_factory=list)
+    whole: dict[str, Object] = field(default_factory=dict)
+    trails: dict[str, tuple[Change, ...]] = field(default_factory=dict)
+    objects: list[Resource] = field(default_factory=list)
+    claims: list[Object] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    failed: list[FailedCreate] = field(default_factory=list)
+    rollouts: list[Rollout] = field(default_factory=list)
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    def asked(self) -> Iterator[Asked]:
+        """All pods, those of updates as if every new pod found its node."""
+        yield from self.pods
+        for rollout in self.rollouts:
+            for step in rollout.begin(lambda pod: True, {}):
+                yield from map(rollout.asked, step.creates)
+
+    def add(self, other: Expanded) -> None:
+        """Take over what came of other manifests."""
+        for name in ("pods", "objects", "claims", "refusals", "failed", "rollouts"):
+            getattr(self, name).extend(getattr(other, name))
+        self.whole.update(other.whole)
+        self.trails.update(other.trails)
+        self.unknown.update(other.unknown)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing in here that has or would have had pods."""
+        return not (self.pods or self.refusals or self.failed or self.rollouts)
+
+
+def expand(
+    manifests: Sequence[Manifest],
+    snapshot: Snapshot,
+    *,
+    plugins: Sequence[str] = DEFAULT_PLUGINS,
+    templates: Sequence[TemplatePath] = (),
+    anew: bool = False,
+) -> Expanded:
+    """Create or update every object in turn, and collect the pods. Nothing that is given is changed.
+
+    ``anew`` creates workloads as if the cluster had none of their names, with all their pods.
+    """
+    return _Expansion(manifests, snapshot, plugins, templates).run(anew=anew)
+
+
+class _Expansion:
+    def __init__(
+        self,
+        manifests: Sequence[Manifest],
+        snapshot: Snapshot,
+        plugins: Sequence[str],
+        templates: Sequence[TemplatePath],
+    ) -> None:
+        self._manifests, self._snapshot, self._templates = manifests, snapshot, templates
+        self._world = world_of(snapshot, {manifest.obj.namespace for manifest in manifests})
+        self._server = ApiServer(self._world, plugins)
+        self._nodes: list[Object] | None = None
+        self._done = Expanded()
+
+    def run(self, *, anew: bool) -> Expanded:
+        for manifest in self._manifests:
+            obj, kind = whole_of(manifest), manifest.obj.kind or ""
+            if makes_pods(obj, self._templates):
+                there = self._world.get(kind, namespace_of(obj), name_of(obj)) if anew and kind != "Pod" else None
+                if there is not None:
+                    self._forget(there)
+                self._workload(obj, str(manifest.origin))
+            elif kind == "PersistentVolumeClaim":
+                self._claim(obj, str(manifest.origin))
+            elif kept_whole(obj["apiVersion"], kind) or kind in KINDS:
+                self._put(obj, manifest)
+            else:
+                self._done.unknown[kind] += 1
+        return self._done
+
+    def _put(self, obj: Object, manifest: Manifest) -> None:
+        """What admission and scheduling look up. Whether a namespace exists is not known from manifests alone."""
+        if obj["kind"] != "Namespace" or self._world.knows("Namespace"):
+            self._world.put(obj)
+        if type(manifest.obj).__name__ == obj["kind"]:
+            self._done.objects.append(manifest.obj)
+
+    def _claim(self, obj: Object, origin: str) -> list[Claim]:
+        """The claim as it would be stored, or nothing if it is refused."""
+        stored = self._applied(obj, origin)
+        return [] if stored is None else self._keep_claims([stored.object])
+
+    def _applied(self, obj: Object, origin: str) -> Created | None:
+        """Create an object, or update it if it is there; None if it is refused."""
+        there = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
+        answer = self._server.create(obj) if there is None else self._server.update(obj)
+        if isinstance(answer, Refused):
+            self._refused(obj, origin, answer)
+            return None
+        return answer
+
+    def _keep_claims(self, claims: Sequence[Object]) -> list[Claim]:
+        typed: list[Claim] = [
+            convert(claim, ResourceClaim) if claim["kind"] == "ResourceClaim" else convert(claim, PersistentVolumeClaim)
+            for claim in claims
+        ]
+        self._done.claims += claims
+        self._done.objects += typed
+        return typed
+
+    def _workload(self, obj: Object, origin: str) -> None:
+        if obj["kind"] == "Pod" and _stored(obj):
+            self._world.put(obj)
+            self._done.pods.append(self._asked(obj, origin, "", ()))
+            return
+        old = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
+        stored = self._applied(obj, origin)
+        if stored is None:
+            return
+        _check_size(stored.object, origin)
+        if old is None or obj["kind"] == "Pod":
+            self._made(stored.object, origin, stored.changes)
+        else:
+            self._update(old, stored.object, origin)
+
+    def _forget(self, obj: Object) -> None:
+        """Take a workload out of the world, with all that its controllers have made."""
+        kind, namespace, name = obj["kind"], namespace_of(obj), name_of(obj)
+        self._world.remove(kind, namespace, name)
+        for made in ("ReplicaSet", "Job", "Pod"):
+            for other in list(self._world.all(made, namespace)):
+                owner = controller_of(other)
+                if (owner.get("kind"), owner.get("name")) == (kind, name):
+                    self._forget(other)
+        for template in section(obj, "spec").get("volumeClaimTemplates") or ():
+            begins = f"{name_of(template)}-{name}-"
+            for claim in list(self._world.all("PersistentVolumeClaim", namespace)):
+                if name_of(claim).startswith(begins) and name_of(claim).removeprefix(begins).isdecimal():
+                    self._world.remove("PersistentVolumeClaim", namespace, name_of(claim))
+
+    def _made(self, obj: Object, origin: str, changes: tuple[Change, ...] = ()) -> None:
+        """All that the controllers make of a new object. ``changes`` is what admission did to that."""
+        made = reconcile(self._server, obj, self._all_nodes(obj), templates=self._templates)
+        bare = obj["kind"] == "Pod"
+        for pod, own in zip(made.pods, made.changes, strict=True):
+            self._done.pods.append(self._asked(pod, origin, "" if bare else called(obj), changes if bare else own))
+        self._keep_claims(made.claims)
+        for between in (obj, *made.objects):
+            if between["kind"] in KINDS and between["kind"] != "Pod":
+                self._done.objects.append(convert(between, KINDS[between["kind"]]))
+        self._done.failed += [
+            FailedCreate(owner=failed.owner, message=failed.message, pods=failed.pods, origin=origin)
+            for failed in made.refusals
+        ]
+
+    def _update(self, old: Object, new: Object, origin: str) -> None:
+        if new["kind"] in KINDS:
+            self._done.objects.append(convert(new, KINDS[new["kind"]]))
+        name, dropped = called(new), self._snapshot.dropped
+        known, old = old, completed(old, new, dropped)
+        trails: dict[str, tuple[Change, ...]] = {}
+
+        def admit(body: Object) -> Object | None:
+            answer = self._server.create(body)
+            if isinstance(answer, Refused):
+                failed = FailedCreate(owner=name, message=f"Error creating: {answer.message}", pods=1, origin=origin)
+                if failed not in self._done.failed:
+                    self._done.failed.append(failed)
+                return None
+            trails[name_of(answer.object)] = answer.changes
+            return answer.object
+
+        def gone(pod: Object) -> None:
+            self._world.remove("Pod", namespace_of(pod), name_of(pod))
+
+        def claims(step: Step) -> list[Claim]:
+            bodies = [*step.claims, *(body for pod in step.creates for body in device_claims(pod, self._world))]
+            return [typed for claim in bodies for typed in self._claim(claim, origin)]
+
+        def begin(ready: Callable[[Object], bool], homes: Mapping[str, str]) -> Plan:
+            pods = [_at_home(pod, homes) for pod in self._world.all("Pod", namespace_of(new))]
+            sets = [completed(one, new, dropped) for one in self._world.all("ReplicaSet", namespace_of(new))]
+            return plan(old, new, pods, self._all_nodes(new), ready, admit=admit, gone=gone, replica_sets=sets)
+
+        def asked(pod: Object) -> Asked:
+            return self._asked(pod, origin, name, trails.get(name_of(pod), ()))
+
+        assumed = old is not known
+        self._done.rollouts.append(Rollout(name, namespace_of(new), origin, begin, asked, claims, assumed))
+
+    def _asked(self, pod: Object, origin: str, owner: str, changes: tuple[Change, ...]) -> Asked:
+        asked = asked_of(pod, self._world, origin, owner, changes)
+        self._done.whole[asked.pod.key], self._done.trails[asked.pod.key] = pod, changes
+        return asked
+
+    def _refused(self, obj: Object, origin: str, refused: Refused) -> None:
+        causes = tuple(RefusedField(field=cause.field, message=cause.message) for cause in refused.causes)
+        refusal = Refusal(
+            object=called(obj),
+            origin=origin,
+            code=refused.code,
+            reason=refused.reason,
+            message=refused.message,
+            causes=causes,
+        )
+        self._done.refusals.append(refusal)
+
+    def _all_nodes(self, obj: Object) -> list[Object]:
+        if obj["kind"] != "DaemonSet":
+            return []
+        if self._nodes is None:
+            self._nodes = nodes_of(self._snapshot)
+        return self._nodes
+
+
+def asked_of(pod: Object, world: World, origin: str, owner: str, changes: Sequence[Change]) -> Asked:
+    """A pod as it was stored, to be asked about. ``changes`` is what admission did to it."""
+    typed = convert(pod, Pod)
+    wanted = typed.spec.priority_class_name or ""
+    unknown = bool(wanted) and wanted not in SYSTEM_CLASSES and world.get("PriorityClass", "", wanted) is None
+    # Every pod gets those two tolerations; the trail of ``expand`` has them.
+    told = (change for change in changes if change.step != "DefaultTolerationSeconds")
+    return Asked(typed, origin, tuple(f"{c.path}: {c.text}" for c in told), wanted if unknown else "", owner)
+
+
+def called(obj: Object) -> str:
+    """``Deployment shop/web``."""
+    name = name_of(obj) or f"{(obj.get('metadata') or {}).get('generateName', '')}..."
+    return f"{obj['kind']} {namespace_of(obj)}/{name}" if namespace_of(obj) else f"{obj['kind']} {name}"
+
+
+def _check_size(obj: Object, origin: str) -> None:
+    """Raises InputError for a number of pods that is surely a slip, and that nobody would wait for."""
+    for key in ("replicas", "parallelism"):
+        number = (obj.get("spec") or {}).get(key)
+        if isinstance(number, int) and number > MOST_PODS:
+            problem = f"expected no more than {MOST_PODS} pods, found {number}"
+            raise InputError(problem, source=origin, place=f"$.spec.{key}")
+
+
+def _at_home(pod: Object, homes: Mapping[str, str]) -> Object:
+    """The pod as it runs on the node that it has found, if it waited for one."""
+    node = homes.get(f"{namespace_of(pod)}/{name_of(pod)}")
+    if node is None or section(pod, "spec").get("nodeName"):
+        return pod
+    return {**pod, "spec": {**section(pod, "spec"), "nodeName": node}, "status": {"phase": "Running"}}
+
+
+def _stored(obj: Object) -> bool:
+    """Whether an API server has had this object already, so that there is nothing left to fill in or to refuse."""
+    metadata = obj.get("metadata") or {}
+    return bool(metadata.get("uid") and metadata.get("creationTimestamp"))
+
+
+def whole_of(manifest: Manifest) -> Object:
+    """The manifest's object with its namespace."""
+    metadata = {**(manifest.raw.get("metadata") or {})}
+    if manifest.obj.namespace:
+        metadata["namespace"] = manifest.obj.namespace
+    return {**manifest.raw, "metadata": metadata}

@@ -1,0 +1,167 @@
+"""The smallest fixes: single changes to the pod, to one node or to a device claim, each found by trying it.
+
+Candidates come from nodes that only one plugin rejects. Only what the pipeline then accepts is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.devices import ResourceClaim
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import BoolArray
+from kwhatif.framework.verdicts import Verdicts
+from kwhatif.results import Fix
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.snapshot.node_edits import uncordoned
+from kwhatif.whatif.explain import claim_fixes, node_fixes, pod_fixes
+from kwhatif.whatif.session import Session
+
+__all__ = ["smallest_fixes"]
+
+MOST_TRIALS = 40
+MOST_PRIORITY = 1_000_000_000
+"""No PriorityClass but those of the system may have a higher value."""
+
+MOST_NODES = 2
+"""So many nodes are offered per kind of node change."""
+
+Trial = tuple[str, Callable[[], str]]
+"""What the change is, and a function that tries it and gives the node it leads to, or nothing."""
+
+
+def smallest_fixes(
+    session: Session, scheduler: Scheduler, pod: PodInfo, attempt: Attempt
+) -> tuple[tuple[Fix, ...], int]:
+    """Fixes that work, and how many were tried."""
+    fixes: list[Fix] = []
+    tried = 0
+    for change, attempt_it in _Trials(session, scheduler, pod, attempt):
+        if tried >= MOST_TRIALS:
+            break
+        tried += 1
+        node = attempt_it()
+        if node:
+            fixes.append(Fix(change=change, node=node))
+    return tuple(fixes), tried
+
+
+@dataclass
+class _Trials:
+    session: Session
+    scheduler: Scheduler
+    pod: PodInfo
+    attempt: Attempt
+
+    def __iter__(self) -> Iterator[Trial]:
+        pod = self.pod.pod
+        for change, edited in pod_fixes.without_gates(pod):
+            yield change, self._with_pod(edited)
+        diagnosis = self.attempt.diagnosis
+        if diagnosis is None or diagnosis.verdicts is None:
+            return
+        alone = _only_blocked_by(diagnosis.verdicts)
+        for plugin, where in alone.items():
+            rows = np.flatnonzero(where).tolist()
+            if rows:
+                yield from self._pod_changes(plugin, rows)
+            if rows and plugin == "DynamicResources":
+                for change, claim in claim_fixes.easier_claims(self.pod.pod, self.session.cluster, rows):
+                    yield change, self._with_claim(claim)
+        yield from self._node_changes(alone, diagnosis.verdicts)
+        yield from self._priorities()
+
+    def _pod_changes(self, plugin: str, rows: list[int]) -> Iterator[Trial]:
+        pod, cluster = self.pod.pod, self.session.cluster
+        edits: Iterator[pod_fixes.Edit] = iter(())
+        match plugin:
+            case "NodeResourcesFit":
+                edits = pod_fixes.smaller_requests(self.pod, cluster, rows)
+            case "TaintToleration":
+                edits = pod_fixes.more_tolerations(pod, [cluster.columns.nodes[row] for row in rows])
+            case "NodeAffinity":
+                edits = pod_fixes.less_node_affinity(pod)
+            case "NodePorts":
+                edits = pod_fixes.without_host_ports(pod)
+            case "PodTopologySpread":
+                edits = pod_fixes.looser_spread(pod)
+            case "InterPodAffinity":
+                edits = pod_fixes.less_pod_affinity(pod)
+        for change, edited in edits:
+            yield change, self._with_pod(edited)
+
+    def _node_changes(self, alone: dict[str, BoolArray], verdicts: Verdicts) -> Iterator[Trial]:
+        cluster = self.session.cluster
+        for row in node_fixes.cordoned(cluster, verdicts)[:MOST_NODES]:
+            node = cluster.columns.nodes[row]
+            yield f"uncordon node {node.name}", self._with_node(uncordoned(node))
+        short = alone.get("NodeResourcesFit")
+        if short is not None:
+            rows = np.flatnonzero(short).tolist()
+            for change, edited in node_fixes.roomier(self.pod, cluster, rows, most=MOST_NODES):
+                yield change, self._with_node(edited)
+
+    def _priorities(self) -> Iterator[Trial]:
+        """Priorities just high enough to be allowed to evict somebody, where nobody is evicted already."""
+        if self.pod.shape.spec.preemption_policy == "Never" or self.attempt.nominated:
+            return
+        above = {p.priority for p, _ in self.session.cluster.pods() if self.pod.priority <= p.priority < MOST_PRIORITY}
+        levels = sorted(above)
+        for level in levels[:3]:
+            edited = pod_fixes.with_priority(self.pod.pod, level + 1)
+            yield (
+                f"raise its priority from {self.pod.priority} to {level + 1}, which evicts pods",
+                self._evicting(edited),
+            )
+
+    def _with_pod(self, pod: Pod) -> Callable[[], str]:
+        def attempt() -> str:
+            return self._decided(self.scheduler, pod)
+
+        return attempt
+
+    def _evicting(self, pod: Pod) -> Callable[[], str]:
+        def attempt() -> str:
+            return self.scheduler.decide(self.session.cluster.shapes.info(pod)).nominated
+
+        return attempt
+
+    def _with_node(self, node: Node) -> Callable[[], str]:
+        def attempt() -> str:
+            cluster = self.session.cluster.fork()
+            cluster.replace_nodes([node if n.name == node.name else n for n in cluster.columns.given])
+            scheduler = self.session.setup.scheduler(cluster, self.scheduler.framework.profile_name)
+            return self._decided(scheduler, self.pod.pod) if scheduler is not None else ""
+
+        return attempt
+
+    def _with_claim(self, claim: ResourceClaim) -> Callable[[], str]:
+        def attempt() -> str:
+            cluster = self.session.cluster.fork()
+            cluster.devices.put(claim)
+            scheduler = self.session.setup.scheduler(cluster, self.scheduler.framework.profile_name)
+            return self._decided(scheduler, self.pod.pod) if scheduler is not None else ""
+
+        return attempt
+
+    @staticmethod
+    def _decided(scheduler: Scheduler, pod: Pod) -> str:
+        attempt = scheduler.decide(scheduler.cluster.shapes.info(pod))
+        return "" if attempt.row is None else scheduler.cluster.columns.names[attempt.row]
+
+
+def _only_blocked_by(verdicts: Verdicts) -> dict[str, BoolArray]:
+    """Plugin -> bool[N]: nodes that this plugin rejects and no other does."""
+    by_plugin: dict[str, BoolArray] = {}
+    for blocker in verdicts.blockers:
+        have = by_plugin.get(blocker.plugin)
+        by_plugin[blocker.plugin] = blocker.where if have is None else have | blocker.where
+    if not by_plugin:
+        return {}
+    count = np.sum(list(by_plugin.values()), axis=0)
+    return {plugin: where & (count == 1) for plugin, where in by_plugin.items()}

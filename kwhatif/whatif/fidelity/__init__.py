@@ -1,0 +1,1 @@
+"""What does an answer stand on, and what does it lack?"""

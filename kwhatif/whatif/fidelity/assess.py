@@ -1,0 +1,191 @@
+"""What an answer stands on: the rules' version, the snapshot's age, and what was missing or not modelled.
+
+A gap that touches none of the pods asked about is told, too, but does not count under ``--strict``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from kwhatif.api.core import Pod, PodAffinityTerm, PodSpec
+from kwhatif.cluster.storage import claim_names
+from kwhatif.errors import FidelityError, UsageError
+from kwhatif.policy.golang import without_password
+from kwhatif.results import Fidelity, Gap, Placement
+from kwhatif.versions import minor_of
+from kwhatif.whatif.expand.expand import Rollout
+from kwhatif.whatif.fidelity.extender_calls import extender_gaps
+from kwhatif.whatif.fidelity.left_out import template_gap
+from kwhatif.whatif.fidelity.unreadable import unreadable_gaps
+from kwhatif.whatif.session import Asked, Session
+
+__all__ = ["assess", "insist"]
+
+_STORAGE = ("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass")
+_DEVICES = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
+
+
+def assess(
+    session: Session,
+    asked: Sequence[Asked],
+    placements: Sequence[Placement],
+    others: Sequence[str] = (),
+    rollouts: Sequence[Rollout] = (),
+) -> Fidelity:
+    """The fidelity report of an answer. ``others`` names kinds of the input that nobody knows."""
+    snapshot, setup = session.snapshot, session.setup
+    gaps = [
+        *_version_gaps(session, asked),
+        *_pod_gaps(session, asked),
+        *_kind_gaps(session, asked, placements),
+        *_extender_gaps(session, asked),
+    ]
+    told = {gap.what for gap in gaps}
+    gaps += [gap for gap in unreadable_gaps(snapshot, asked) if gap.what not in told]
+    assumed = [rollout.name for rollout in rollouts if rollout.assumed]
+    if assumed:
+        gaps.append(template_gap(snapshot.dropped, assumed))
+    gaps += [
+        Gap(
+            what=f"plugin {name} is enabled but nobody provides it",
+            effect="whatever it would reject, score or bind is left out",
+            pods=_keys(asked, lambda item: True),
+        )
+        for name in sorted(setup.skipped)
+    ]
+    gaps += [
+        Gap(what=f"the policy is translated, {what}", effect=effect, pods=_keys(asked, lambda item: True))
+        for what, _, effect in (lost.rpartition(": ") for lost in setup.configuration.lost)
+    ]
+    if others:
+        gaps.append(
+            Gap(
+                what=f"nobody here knows what to make of: {', '.join(others)}",
+                effect="pods that they would have are missing; --pod-template-path says where a kind has its template",
+                pods=_keys(asked, lambda item: True) or ("<input>",),
+            )
+        )
+    return Fidelity(
+        rules=str(setup.features),
+        cluster=snapshot.kubernetes_version,
+        taken_at=snapshot.taken_at,
+        source=snapshot.source,
+        edits=tuple(snapshot.edits),
+        gaps=tuple(gaps),
+    )
+
+
+def insist(fidelity: Fidelity) -> None:
+    """Raise FidelityError if a gap touches a pod that was asked about."""
+    touching = fidelity.touching
+    if touching:
+        first = touching[0]
+        more = f" (and {len(touching) - 1} more)" if len(touching) > 1 else ""
+        raise FidelityError(f"--strict: {first.what}: touches {', '.join(first.pods[:3])}{more}")
+
+
+def _keys(asked: Sequence[Asked], touches: Callable[[Asked], bool]) -> tuple[str, ...]:
+    return tuple(item.pod.key for item in asked if touches(item))
+
+
+def _version_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
+    rules, cluster = session.setup.features.minor, session.snapshot.kubernetes_version
+    if cluster and _minor(cluster) != rules:
+        yield Gap(
+            what=f"the cluster runs Kubernetes {cluster}, the rules are those of {rules}",
+            effect="where the two differ, the answer is that of the rules",
+            pods=_keys(asked, lambda item: True),
+        )
+
+
+def _minor(version: str) -> str:
+    """The minor of a version; the version itself if it is none."""
+    try:
+        return minor_of(version)
+    except UsageError:
+        return version
+
+
+def _pod_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
+    """Pods that could not be read, or not all of them: every answer stands on what they take up."""
+    if "Pod" in session.snapshot.unreadable:
+        yield Gap(
+            what=_absence(session, "Pod"),
+            effect="what other pods take up counts as free, and nothing is known of their labels and affinities",
+            pods=_keys(asked, lambda item: True),
+        )
+
+
+def _kind_gaps(session: Session, asked: Sequence[Asked], placements: Sequence[Placement]) -> Iterator[Gap]:
+    """Kinds the snapshot lacks, or could not read, that an enabled plugin reads for these pods."""
+    preempting = {p.pod for p in placements if p.victims}
+    touched: dict[str, Callable[[Asked], bool]] = {
+        "Namespace": lambda item: any(t.namespace_selector is not None for t in _affinity_terms(item.pod.spec)),
+        "PodDisruptionBudget": lambda item: item.pod.key in preempting,
+        "PriorityClass": lambda item: bool(item.unknown_class),
+        "ReplicaSet": lambda item: _owned_by(item.pod, "ReplicaSet"),
+        "ReplicationController": lambda item: _owned_by(item.pod, "ReplicationController"),
+        "Service": lambda item: not item.pod.spec.topology_spread_constraints,
+        "StatefulSet": lambda item: _owned_by(item.pod, "StatefulSet"),
+    }
+    touched |= dict.fromkeys(_STORAGE, lambda item: any(True for _ in claim_names(item.pod)))
+    touched |= dict.fromkeys(_DEVICES, lambda item: bool(item.pod.spec.resource_claims))
+    readers = {
+        "Namespace": "InterPodAffinity resolves namespace selectors with it",
+        "PodDisruptionBudget": "DefaultPreemption spares budgets with it",
+        "PriorityClass": "pods get their priority from it",
+        **dict.fromkeys(_STORAGE, "the volume plugins choose and check volumes with it"),
+        **dict.fromkeys(_DEVICES, "DynamicResources allocates devices with it"),
+    }
+    effect_of = "PodTopologySpread makes its default constraints from it"
+    enabled = session.read_kinds()
+    for kind, touches in touched.items():
+        why = _absence(session, kind)
+        if why and (kind in enabled or kind == "PriorityClass"):
+            pods = _keys(asked, touches)
+            yield Gap(what=why, effect=readers.get(kind, effect_of), pods=pods)
+    for item in asked:
+        if item.unknown_class and not _absence(session, "PriorityClass"):
+            yield Gap(
+                what=f"PriorityClass {item.unknown_class} is not in the snapshot",
+                effect="the pod is taken to have priority 0; the API server would refuse it",
+                pods=(item.pod.key,),
+            )
+
+
+def _absence(session: Session, kind: str) -> str:
+    """Why nothing is known of a kind: it could not be read, or nobody says it was."""
+    unreadable = session.snapshot.unreadable
+    if kind in unreadable:
+        return f"{kind} could not be read: {unreadable[kind]}"
+    if kind in session.covered:
+        return ""
+    return f"the snapshot holds no {kind}"
+
+
+def _affinity_terms(spec: PodSpec) -> Iterator[PodAffinityTerm]:
+    if spec.affinity is None:
+        return
+    for side in (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity):
+        if side is not None:
+            yield from side.required_during_scheduling_ignored_during_execution or ()
+            for weighted in side.preferred_during_scheduling_ignored_during_execution or ():
+                yield weighted.pod_affinity_term
+
+
+def _owned_by(pod: Pod, kind: str) -> bool:
+    owners = pod.metadata.owner_references or ()
+    return not pod.spec.topology_spread_constraints and any(o.controller and o.kind == kind for o in owners)
+
+
+def _extender_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
+    extenders = session.setup.configuration.extenders
+    if session.setup.extenders is not None:
+        yield from extender_gaps(session.setup.extenders, _keys(asked, lambda item: True))
+    elif extenders:
+        urls = ", ".join(without_password(extender.url_prefix) for extender in extenders)
+        yield Gap(
+            what=f"extenders are not called: {urls} (--call-extenders does)",
+            effect="what they would filter, score, preempt or bind is left out",
+            pods=_keys(asked, lambda item: True),
+        )

@@ -1,0 +1,241 @@
+"""What is in a snapshot: nodes by pool and zone, what is asked for and free, who waits, and what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.kinds import KINDS
+from kwhatif.cluster.cluster import FINISHED
+from kwhatif.cluster.requests import amounts
+from kwhatif.results import (
+    ClassUse,
+    DeviceUse,
+    InfoResult,
+    Missing,
+    NodeGroup,
+    NodeUse,
+    PendingReason,
+    ResourceUse,
+)
+from kwhatif.snapshot.model import Snapshot
+from kwhatif.versions import Features
+from kwhatif.whatif.info.pools import pool_of, zone_of
+from kwhatif.whatif.info.usage import Requests, pods_by_node
+
+__all__ = ["info"]
+
+MOST_REASONS = 10
+_FIRST = ("cpu", "memory", "ephemeral-storage", "pods")
+"""The order of these resources; the others follow by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    node: Node
+    pool: str
+    zone: str
+    ready: bool
+    cordoned: bool
+    pods: int
+    allocatable: dict[str, int]
+    requested: Counter[str]
+
+    @property
+    def is_open(self) -> bool:
+        return self.ready and not self.cordoned
+
+
+def info(
+    snapshot: Snapshot,
+    features: Features,
+    now: datetime,
+    *,
+    by: str = "",
+    nodes: bool = False,
+    devices: Callable[[Snapshot], Sequence[DeviceUse]] | None = None,
+) -> InfoResult:
+    """The snapshot in numbers. ``by`` is the label that says the pool, ``nodes`` asks for each node by itself.
+
+    ``devices`` counts the devices of the snapshot's resource slices, if somebody can.
+    """
+    pods = snapshot.objects.of(Pod)
+    rows = _rows(snapshot.objects.of(Node), pods, features, by)
+    groups: dict[tuple[str, str], list[_Row]] = {}
+    for row in rows:
+        groups.setdefault((row.pool, row.zone), []).append(row)
+    taken = snapshot.taken_at
+    return InfoResult(
+        source=snapshot.source,
+        kubernetes_version=snapshot.kubernetes_version,
+        taken_at=taken,
+        age_seconds=int((now - datetime.fromisoformat(taken)).total_seconds()) if taken else None,
+        redacted=snapshot.redacted,
+        edits=tuple(snapshot.edits),
+        scheduler=_scheduler(snapshot),
+        objects=_counts(snapshot),
+        groups=tuple(_group(*key, groups[key]) for key in sorted(groups)),
+        resources=_resources(rows),
+        closed_nodes=sum(not row.is_open for row in rows),
+        phases=_phases(pods),
+        pending=_pending(pods),
+        classes=_classes(pods),
+        missing=_missing(snapshot),
+        devices=tuple(devices(snapshot)) if devices else (),
+        nodes=tuple(_node(row) for row in rows) if nodes else (),
+    )
+
+
+def _rows(nodes: Sequence[Node], pods: Sequence[Pod], features: Features, by: str) -> list[_Row]:
+    there, requests = pods_by_node(pods), Requests(features)
+    rows = []
+    for node in sorted(nodes, key=lambda node: node.name):
+        requested: Counter[str] = Counter()
+        mine = there.get(node.name, ())
+        for pod in mine:
+            requested.update(requests.of(pod))
+        requested["pods"] = len(mine)
+        allocatable = amounts(node.status.for_pods)
+        most = node.status.for_pods.get("pods")
+        allocatable["pods"] = most.value() if most else 0
+        ready = all(c.status == "True" for c in node.status.conditions or () if c.type == "Ready")
+        cordoned = bool(node.spec.unschedulable)
+        rows.append(_Row(node, pool_of(node, by), zone_of(node), ready, cordoned, len(mine), allocatable, requested))
+    return rows
+
+
+def _group(pool: str, zone: str, rows: Sequence[_Row]) -> NodeGroup:
+    return NodeGroup(
+        pool=pool,
+        zone=zone,
+        nodes=len(rows),
+        ready=sum(row.ready for row in rows),
+        cordoned=sum(row.cordoned for row in rows),
+        pods=sum(row.pods for row in rows),
+        resources=_resources(rows),
+    )
+
+
+def _resources(rows: Sequence[_Row]) -> tuple[ResourceUse, ...]:
+    """Resources that some node has or some pod on it asks for."""
+    names = {name for row in rows for amounts in (row.allocatable, row.requested) for name in amounts}
+    found = []
+    for name in sorted(names, key=_place):
+        free = {row.node.name: _free(row, name) for row in rows if row.is_open}
+        largest = max(free.values(), default=0)
+        found.append(
+            ResourceUse(
+                resource=name,
+                allocatable=sum(row.allocatable.get(name, 0) for row in rows),
+                requested=sum(row.requested[name] for row in rows),
+                free=sum(free.values()),
+                largest_free=largest,
+                on=next((node for node, amount in free.items() if amount == largest and largest), ""),
+            )
+        )
+    return tuple(use for use in found if use.allocatable or use.requested)
+
+
+def _free(row: _Row, resource: str) -> int:
+    """An over-committed node has nothing free; it takes nothing from the others."""
+    return max(row.allocatable.get(resource, 0) - row.requested[resource], 0)
+
+
+def _place(resource: str) -> tuple[int, str]:
+    return (_FIRST.index(resource), "") if resource in _FIRST else (len(_FIRST), resource)
+
+
+def _node(row: _Row) -> NodeUse:
+    there = {name for amounts in (row.allocatable, row.requested) for name, amount in amounts.items() if amount}
+    names = sorted(there - {"pods"}, key=_place)
+    return NodeUse(
+        node=row.node.name,
+        pool=row.pool,
+        zone=row.zone,
+        ready=row.ready,
+        cordoned=row.cordoned,
+        pods=row.pods,
+        most_pods=row.allocatable["pods"],
+        resources={name: (row.requested[name], row.allocatable.get(name, 0)) for name in names},
+        taints=tuple(
+            f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
+            for taint in row.node.spec.taints or ()
+        ),
+    )
+
+
+def _phases(pods: Iterable[Pod]) -> dict[str, int]:
+    """Pods by phase; those that wait for a node apart from those that have one and have not started yet."""
+    found = Counter(_phase(pod) for pod in pods)
+    return dict(sorted(found.items()))
+
+
+def _phase(pod: Pod) -> str:
+    phase = pod.status.phase or ""
+    if phase in FINISHED:
+        return phase
+    if pod.metadata.deletion_timestamp:
+        return "Terminating"
+    if not pod.spec.node_name:
+        return "Pending"
+    return "Starting" if phase in ("", "Pending") else phase
+
+
+def _pending(pods: Iterable[Pod]) -> tuple[PendingReason, ...]:
+    """Reasons of the pods that wait for a node, the most frequent first."""
+    found: Counter[tuple[str, str]] = Counter()
+    for pod in pods:
+        if _phase(pod) == "Pending":
+            said = next((c for c in pod.status.conditions or () if c.type == "PodScheduled"), None)
+            found[(said.reason or "", said.message or "") if said else ("", "")] += 1
+    most = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    reasons = [PendingReason(reason=r, message=m, pods=number) for (r, m), number in most[:MOST_REASONS]]
+    rest = sum(number for _, number in most[MOST_REASONS:])
+    if rest:
+        reasons.append(PendingReason(reason="", message=f"{len(most) - MOST_REASONS} other messages", pods=rest))
+    return tuple(reasons)
+
+
+def _classes(pods: Iterable[Pod]) -> tuple[ClassUse, ...]:
+    """The highest priority first."""
+    found = Counter(
+        (-(pod.spec.priority or 0), pod.spec.priority_class_name or "")
+        for pod in pods
+        if (pod.status.phase or "") not in FINISHED
+    )
+    return tuple(
+        ClassUse(priority_class=name, priority=-negated, pods=number)
+        for (negated, name), number in sorted(found.items())
+    )
+
+
+def _counts(snapshot: Snapshot) -> dict[str, int]:
+    kinds = {kind: len(snapshot.objects.of(KINDS[kind])) for kind in snapshot.objects.covered()}
+    kinds |= {kind: len(objects) for kind, objects in snapshot.whole.items()}
+    return dict(sorted(kinds.items()))
+
+
+def _scheduler(snapshot: Snapshot) -> str:
+    """What is known of the cluster's own scheduler, in words."""
+    found = snapshot.scheduler
+    if found is None:
+        return ""
+    parts = [found.image or ""]
+    parts.append("its configuration" if found.configuration is not None else "")
+    parts.append(f"{len(found.feature_gates)} feature gates" if found.feature_gates else "")
+    said = ", ".join(part for part in parts if part)
+    return f"{said} (from {found.source})" if found.source else said
+
+
+def _missing(snapshot: Snapshot) -> Missing:
+    there = snapshot.objects.covered() | set(snapshot.unreadable)
+    return Missing(
+        kinds=tuple(sorted(set(KINDS) - there)),
+        unreadable=dict(sorted(snapshot.unreadable.items())),
+        inconsistencies=tuple(snapshot.inconsistencies),
+        dropped=tuple(snapshot.dropped),
+        ignored=dict(sorted(snapshot.ignored.items())),
+    )

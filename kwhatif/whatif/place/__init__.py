@@ -1,0 +1,1 @@
+"""Where would these pods go?"""

@@ -1,0 +1,72 @@
+"""An update walked through: which of its new pods find a node while the old ones are still there?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.world import name_of
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results import Placement, RolloutPlan
+from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.whatif.expand.expand import Rollout
+from kwhatif.whatif.expand.outcome import planned
+from kwhatif.whatif.session import Asked
+from kwhatif.workloads.rollout_state import Step
+
+if TYPE_CHECKING:
+    from kwhatif.whatif.place.place import Run
+
+__all__ = ["Taken", "roll_out"]
+
+
+@dataclass
+class Taken:
+    """A pod that was taken up by itself: by whom (unless it was skipped), its place among the placements, and how
+    many pods had ``left`` by then.
+    """
+
+    asked: Asked
+    ours: tuple[PodInfo, Scheduler] | None
+    index: int
+    placement: Placement
+    left: int
+
+
+def roll_out(rollout: Rollout, run: Run, asked: list[Asked]) -> RolloutPlan:
+    """Go through an update: new pods are placed with the old ones still there, which leave before the next step.
+
+    Pods of the workload that found a node before, in this run, are ready. A pod that found none is tried again whenever
+    pods have left. The pods are added to those ``asked`` about.
+    """
+    waiting: dict[str, Taken] = {}
+    steps: list[Step] = []
+
+    def ready(pod: Object) -> bool:
+        taken = waiting.get(name_of(pod))
+        if taken is not None and run.left > taken.left:
+            run.again(taken)
+        return _placed(pod, taken)
+
+    plan = rollout.begin(ready, run.homes())
+    for step in plan:
+        steps.append(step)
+        for claim in rollout.claims(step):
+            run.claim(claim)
+        for pod in step.creates:
+            item = rollout.asked(pod)
+            asked.append(item)
+            waiting[name_of(pod)] = run.take(item)
+            _placed(pod, waiting[name_of(pod)])
+        for name in step.removes:
+            run.remove(f"{rollout.namespace}/{name}")
+    return planned(rollout, plan, steps)
+
+
+def _placed(pod: Object, taken: Taken | None) -> bool:
+    """Whether a pod of a rollout has a node; the plan learns which."""
+    if taken is None or not taken.placement.good:
+        return False
+    pod["spec"]["nodeName"] = taken.placement.node or taken.asked.pod.spec.node_name
+    return True

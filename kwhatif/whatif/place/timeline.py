@@ -1,0 +1,88 @@
+"""The same question as ``place``, over time: backoffs, permits, grace periods, and replacements of victims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results import EventRecord, Placement, PlaceResult, TimelineEntry
+from kwhatif.scheduling.budgets import Budgets
+from kwhatif.scheduling.explain import victims_of
+from kwhatif.scheduling.replacements import grace_of
+from kwhatif.scheduling.simulator import Simulator
+from kwhatif.whatif.fidelity.assess import assess
+from kwhatif.whatif.place.place import not_ours, placement_of, skipped
+from kwhatif.whatif.session import Asked, Session
+
+__all__ = ["simulate"]
+
+
+def simulate(
+    session: Session, asked: Sequence[Asked], *, recreate: bool = True, others: Sequence[str] = ()
+) -> PlaceResult:
+    """Let all pods arrive at once and run until nothing more can change.
+
+    With ``recreate`` the controllers of victims make replacements, which enter the queue, too.
+    """
+    configuration, features = session.setup.configuration, session.setup.features
+    simulator = Simulator(
+        session.cluster,
+        session.scheduler,
+        recreate=recreate,
+        initial_backoff=configuration.pod_initial_backoff_seconds,
+        max_backoff=configuration.pod_max_backoff_seconds,
+        pop_from_backoff=features.scheduler_pop_from_backoff_q,
+    )
+    placements: list[Placement] = []
+    arriving: list[tuple[Asked, PodInfo]] = []
+    for item in asked:
+        reason = not_ours(session, item, session.scheduler(item.pod.spec.scheduler_name))
+        if reason:
+            placements.append(skipped(item, reason))
+        else:
+            arriving.append((item, session.info(item)))
+            simulator.arrive(arriving[-1][1])
+    for info, _ in session.cluster.pods():
+        if info.shape.terminating:
+            # When it was told to go is not known; it has its whole grace period at most.
+            simulator.delete(info.uid, grace_of(info))
+    simulator.run()
+    known = {info.uid for _, info in arriving}
+    placements += [_outcome(session, simulator, item, info) for item, info in arriving]
+    replacements = [
+        _outcome(session, simulator, Asked(attempt.pod.pod, "replacement"), attempt.pod)
+        for uid, attempt in simulator.outcome.items()
+        if uid not in known
+    ]
+    replacements += [
+        skipped(item, not_ours(session, item, None))
+        for item in (Asked(pod, "replacement") for pod in simulator.strangers)
+    ]
+    return PlaceResult(
+        nodes=len(session.cluster),
+        placements=tuple(placements),
+        fidelity=assess(session, asked, placements, others),
+        warnings=configuration.warnings,
+        replacements=tuple(replacements),
+        timeline=tuple(
+            TimelineEntry(time=e.time, pod=e.pod, what=e.what, why=e.why, node=e.node) for e in simulator.diary.entries
+        ),
+        events=tuple(
+            EventRecord(time=e.time, pod=e.pod, type=e.type, reason=e.reason, message=e.message)
+            for e in simulator.diary.events
+        ),
+    )
+
+
+def _outcome(session: Session, simulator: Simulator, asked: Asked, info: PodInfo) -> Placement:
+    attempt = simulator.outcome[info.uid]
+    earlier = simulator.preemptions.get(info.uid, [])
+    budgets = Budgets(session.cluster)
+    victims = tuple(victim for past in earlier for victim in victims_of(past, budgets))
+    placement = placement_of(session, asked, attempt, victims, earlier[-1].criterion if earlier else "")
+    by = simulator.evicted.get(info.uid)
+    if by is None:
+        return placement
+    return replace(placement, outcome="preempted", node="", score=None, ties=0, tied=(), message=f"preempted by {by}")

@@ -1,0 +1,1 @@
+"""How small can a snapshot be that still shows a decision?"""

@@ -1,0 +1,35 @@
+"""Which kinds a trimmed snapshot still has to cover, though nothing is left of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from kwhatif.api.kinds import KINDS, Objects
+from kwhatif.scheduling.setup import Setup
+from kwhatif.snapshot.model import Snapshot
+from kwhatif.whatif.fidelity.assess import assess
+from kwhatif.whatif.place.place import place
+from kwhatif.whatif.session import Asked, Session
+
+__all__ = ["without_empty_kinds"]
+
+
+def without_empty_kinds(snapshot: Snapshot, setup: Setup, asked: Sequence[Asked]) -> Snapshot:
+    """The snapshot without the lists that are empty, but for those that an answer about these pods would miss.
+
+    What is not covered cannot be referred to in vain: a pod in a Namespace that was cut away is no mistake then.
+    """
+    session = Session(snapshot, setup)
+    placements = place(session, asked).placements
+    covered = snapshot.objects.covered()
+    gaps = assess(session, asked, placements).touching
+    for kind in sorted(covered):
+        if not snapshot.objects.of(KINDS[kind]):
+            session.covered = covered - {kind}
+            if assess(session, asked, placements).touching == gaps:
+                covered = session.covered
+    objects = Objects()
+    for kind in sorted(covered):
+        objects.extend(KINDS[kind], snapshot.objects.of(KINDS[kind]))
+    return dataclasses.replace(snapshot, objects=objects)

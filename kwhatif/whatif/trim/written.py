@@ -1,0 +1,85 @@
+"""A trimmed snapshot becomes a file, checked first, and a result."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+
+from kwhatif.api.core import Pod
+from kwhatif.api.kinds import KINDS
+from kwhatif.api.quantity import plain_quantity
+from kwhatif.errors import InputError
+from kwhatif.results import KindCount, TrimmedPod, TrimResult
+from kwhatif.scheduling.setup import Setup
+from kwhatif.snapshot.load import load_snapshot
+from kwhatif.snapshot.model import Snapshot, write_snapshot
+from kwhatif.whatif.session import Asked
+from kwhatif.whatif.trim.decision import Cycle, Decision, decide
+from kwhatif.whatif.trim.trim import Trimmed
+
+__all__ = ["check_and_write", "told"]
+
+
+def check_and_write(trimmed: Trimmed, setup: Setup, asked: Sequence[Asked], path: str, *, loosely: bool) -> Decision:
+    """Write the snapshot, after what will be in the file was read back and decided again: that decision.
+
+    Raises InputError.
+    """
+    with tempfile.TemporaryDirectory(prefix="kwhatif-") as folder:
+        draft = os.path.join(folder, "trimmed.json")
+        write_snapshot(trimmed.snapshot, draft)
+        read = load_snapshot([draft])
+    there = {pod.key: pod for pod in read.objects.of(Pod)}
+    again = decide(read, setup, [replace(item, pod=there[item.pod.key]) for item in asked])
+    same, _ = trimmed.decision.against(again, loosely=loosely)
+    if not same:
+        raise InputError("what was left gives another decision once it is read back: nothing was written", source=path)
+    write_snapshot(trimmed.snapshot, path)
+    return again
+
+
+def told(before: Snapshot, trimmed: Trimmed, decision: Decision, path: str) -> TrimResult:
+    """What was cut, and the decision that is left."""
+    after, mine = trimmed.snapshot, {key for key, _ in decision.pods}
+    kinds = []
+    for kind in sorted(before.objects.covered() | before.whole.keys()):
+        counts = [
+            len(s.objects.of(KINDS[kind])) if kind in KINDS else len(s.whole.get(kind, ())) for s in (before, after)
+        ]
+        if any(counts):
+            kinds.append(KindCount(kind=kind, before=counts[0], after=counts[1]))
+    return TrimResult(
+        source=before.source,
+        file=path,
+        pods=tuple(_pod(key, cycles) for key, cycles in decision.pods),
+        kinds=tuple(kinds),
+        bytes_before=_size(before),
+        bytes_after=_size(after),
+        steps=trimmed.steps,
+        complete=trimmed.complete,
+        others_pending=tuple(
+            pod.key for pod in after.objects.of(Pod) if not pod.spec.node_name and pod.key not in mine
+        ),
+    )
+
+
+def _pod(key: str, cycles: Sequence[Cycle]) -> TrimmedPod:
+    last = cycles[-1]
+    return TrimmedPod(
+        pod=key,
+        outcome=last.outcome,
+        node=last.node,
+        score=last.score,
+        message=last.message,
+        victims=tuple(victim for cycle in cycles for victim in cycle.victims),
+    )
+
+
+def _size(snapshot: Snapshot) -> int:
+    """Bytes of the objects as JSON, before they are packed."""
+    kinds = {kind: snapshot.objects.of(KINDS[kind]) for kind in snapshot.objects.covered()} | snapshot.whole
+    return len(msgspec.json.encode(kinds, enc_hook=plain_quantity))

@@ -1,0 +1,85 @@
+"""What is wrong with a snapshot: what cannot be read, and what does not go together.
+
+An error is what no cluster could hold, or what keeps the snapshot from being loaded; a warning is what a cluster may
+hold, but rarely on purpose. Nothing is said of references to kinds that the snapshot does not cover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from kwhatif.api.kinds import KINDS
+from kwhatif.errors import InputError
+from kwhatif.results import CheckResult, Finding
+from kwhatif.snapshot.files import STDIN
+from kwhatif.snapshot.lenient import Lenient, read_leniently
+from kwhatif.snapshot.load import load_snapshot
+from kwhatif.snapshot.model import Snapshot
+from kwhatif.versions import Features
+from kwhatif.whatif.validate.check_devices import device_findings
+from kwhatif.whatif.validate.check_nodes import node_findings
+from kwhatif.whatif.validate.check_pods import pod_findings
+from kwhatif.whatif.validate.check_references import Found, Known
+from kwhatif.whatif.validate.check_storage import storage_findings
+
+__all__ = ["check", "validate"]
+
+
+def validate(paths: Sequence[str], features: Features, *, strict: bool = False) -> CheckResult:
+    """All that is wrong with the files. ``strict`` lets warnings count. Raises InputError if they cannot be opened."""
+    read = _read(paths)
+    findings = [
+        Finding(level="error", rule=p.rule, object=p.object, source=p.place.source, place=p.place.path, message=p.text)
+        for p in read.problems
+    ]
+    findings += [
+        Finding(level=f.level, rule=f.rule, object=f.object, source="", place="", message=f.message)
+        for f in check(read.snapshot, features, read.misread)
+    ]
+    return CheckResult(
+        source=read.snapshot.source,
+        objects=len(read.snapshot.objects)
+        + sum(len(o) for kind, o in read.snapshot.whole.items() if kind not in KINDS),
+        findings=tuple(findings),
+        strict=strict,
+    )
+
+
+def check(
+    snapshot: Snapshot, features: Features, misread: Collection[tuple[str, str, str]] = frozenset()
+) -> list[Found]:
+    """What does not go together, errors first. ``misread`` objects (kind, namespace, name) could not be read."""
+    known = Known(snapshot, features, misread)
+    found = {
+        *_while_reading(snapshot),
+        *node_findings(known),
+        *pod_findings(known),
+        *storage_findings(known),
+        *device_findings(known),
+    }
+    return sorted(found, key=lambda f: (f.level, f.rule, f.object, f.message))
+
+
+def _read(paths: Sequence[str]) -> Lenient:
+    """The snapshot as every command loads it; if it cannot be loaded, what can be read of it, and why not more."""
+    if STDIN in paths:
+        return read_leniently(paths)
+    try:
+        return Lenient(load_snapshot(paths))
+    except InputError as error:
+        try:
+            read = read_leniently(paths)
+        except InputError:
+            raise error from None
+        if not read.problems:
+            raise
+        return read
+
+
+def _while_reading(snapshot: Snapshot) -> list[Found]:
+    """What the snapshot itself says it is short of."""
+    found = [
+        Found("warning", "unreadable-kind", kind, f"could not be read: {reason}")
+        for kind, reason in snapshot.unreadable.items()
+    ]
+    return found + [Found("warning", "changed-while-read", "", text) for text in snapshot.inconsistencies]
