@@ -15,11 +15,11 @@ from kwhatif.framework.outside import load_outside
 from kwhatif.policy.load import examine, load_configuration
 from kwhatif.results import ExplainResult, Placement, PlaceResult
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.edits import read_edits
 from kwhatif.snapshot.load import load_manifests, load_snapshot
 from kwhatif.versions import LEGACY_MINOR, features_of
 from kwhatif.whatif.conformance.answer import Scenario, answer
-from kwhatif.whatif.edits import edited
+from kwhatif.whatif.edits.apply import edited
+from kwhatif.whatif.edits.document import read_edits
 from kwhatif.whatif.expand.expand import expand
 from kwhatif.whatif.explain.explain import explain
 from kwhatif.whatif.place.place import place

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kwhatif.snapshot.model import Snapshot
     from kwhatif.whatif.diff.diff import Side
     from kwhatif.whatif.diff.replay import Replayed
-    from kwhatif.whatif.edit_outcome import Edited
+    from kwhatif.whatif.edits.outcome import Edited
 
 __all__ = ["app", "diff"]
 
@@ -194,7 +194,7 @@ class _Built:
 
     def sides(self, wanted: _Wanted) -> tuple[Side, Side]:
         from kwhatif.whatif.diff.replay import replay
-        from kwhatif.whatif.edit_draft import Draft
+        from kwhatif.whatif.edits.draft import Draft
 
         setups = [read_setup(self._engine(side), self.notes, _of(self.clusters, side).snapshot) for side in (0, 1)]
         names = [{profile.scheduler_name for profile in setup.configuration.profiles} for setup in setups]

@@ -13,7 +13,7 @@ from typing import Any
 from kwhatif.api.mismatch import described
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.errors import UsageError
-from kwhatif.snapshot.edits import Given, read_edit
+from kwhatif.whatif.edits.document import Given, read_edit
 
 __all__ = ["edits_of"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.setup import Setup
     from kwhatif.snapshot.load import Manifest
     from kwhatif.snapshot.model import Snapshot
-    from kwhatif.whatif.edit_outcome import Edited
+    from kwhatif.whatif.edits.outcome import Edited
     from kwhatif.whatif.expand.expand import Expanded
     from kwhatif.whatif.session import Session
 
@@ -82,13 +82,13 @@ def read_edited(paths: Sequence[str], edits: EditOptions, notes: Notes, now: dat
 def with_edits(snapshot: Snapshot, edits: EditOptions, notes: Notes) -> Edited:
     """A snapshot after what-if edits. Notes what controllers did about them."""
     if edits.none:
-        from kwhatif.whatif.edit_outcome import Edited
+        from kwhatif.whatif.edits.outcome import Edited
 
         return Edited(snapshot, snapshot.objects.covered())
     from kwhatif.api.core import Node
     from kwhatif.cli.edit_flags import edits_of
-    from kwhatif.snapshot.edits import read_edits
-    from kwhatif.whatif.edits import edited
+    from kwhatif.whatif.edits.apply import edited
+    from kwhatif.whatif.edits.document import read_edits
 
     given = [*read_edits(edits.edits or ()), *edits_of(edits, {node.name for node in snapshot.objects.of(Node)})]
     result = edited(snapshot, given)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.snapshot.edits import Edit, read_edits
+from kwhatif.whatif.edits.document import Edit, read_edits
 from tests.cli.running import TESTS, run
 from tests.console import Example, blocks, examples, prints
 

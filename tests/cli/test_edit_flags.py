@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kwhatif.cli.edit_flags import edits_of
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.errors import KwhatifError
-from kwhatif.snapshot.edits import read_edit
+from kwhatif.whatif.edits.document import read_edit
 from tests.cli.running import refused, run
 
 NAMES = {"n1", "n1.allocatable.x", "worker-1.example.com"}

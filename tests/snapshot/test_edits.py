@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.edit_schema import cluster_edits_schema, schema_text
-from kwhatif.snapshot.edits import Edit, read_edit, read_edits
 from kwhatif.snapshot.load import load_snapshot
 from kwhatif.snapshot.model import Snapshot, write_snapshot
+from kwhatif.whatif.edits.document import Edit, read_edit, read_edits
+from kwhatif.whatif.edits.schema_printed import cluster_edits_schema, schema_text
 
 ROOT = Path(__file__).parents[2]
 SCHEMA_FILE = ROOT / "schemas" / "cluster-edits.schema.json"
@@ -191,7 +191,7 @@ def test_edits_of_several_documents_and_files_come_in_their_order(tmp_path: Path
 
 def test_the_schema_file_is_what_the_structs_say() -> None:
     assert SCHEMA_FILE.read_text() == schema_text(), (
-        "run the command in the docstring of kwhatif/snapshot/edit_schema.py"
+        "run the command in the docstring of kwhatif/whatif/edits/schema_printed.py"
     )
 
 

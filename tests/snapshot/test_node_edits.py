@@ -10,7 +10,7 @@ from hypothesis import given
 
 from kwhatif.api.core import Condition, Node, Taint
 from kwhatif.api.quantity import Quantity
-from kwhatif.snapshot.node_edits import cordoned, labelled, new_node, resized, tainted, uncordoned, untainted
+from kwhatif.whatif.edits.new_nodes import cordoned, labelled, new_node, resized, tainted, uncordoned, untainted
 from tests.builders import HOSTNAME, REGION, ZONE, node
 from tests.strategies import node_lists
 

@@ -11,7 +11,7 @@ from kwhatif.api.devices import ClaimConsumer, ResourceClaim
 from kwhatif.api.meta import OwnerReference
 from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.setup import Setup
-from kwhatif.whatif.edits import Edited
+from kwhatif.whatif.edits.apply import Edited
 from kwhatif.whatif.place.place import place
 from kwhatif.whatif.session import Asked, Session
 from tests.builders import FEATURES, Json, node, pod

@@ -14,7 +14,7 @@ from kwhatif.api.kinds import KINDS
 from kwhatif.api.others import CSINode, PersistentVolumeClaim, ReplicaSet, VolumeAttachment
 from kwhatif.errors import InputError
 from kwhatif.snapshot.model import Snapshot
-from kwhatif.whatif.edits import Edited, edited
+from kwhatif.whatif.edits.apply import Edited, edited
 from tests.builders import ZONE, Json, node, pod
 from tests.storage_builders import attachment, claim, claiming, csi_node
 from tests.whatif.editing import after, of, running, shop, snapshot_of, told, waiting, workload

@@ -21,10 +21,10 @@ from kwhatif.results import DrainedNode, DrainedPod, DrainResult, Remaining
 from kwhatif.scheduling.replacements import Replacements
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.model import Snapshot
-from kwhatif.snapshot.node_edits import cordoned
 from kwhatif.whatif.drain.eviction_budgets import EvictionBudgets
 from kwhatif.whatif.drain.filters import Filters
-from kwhatif.whatif.edit_draft import Draft
+from kwhatif.whatif.edits.draft import Draft
+from kwhatif.whatif.edits.new_nodes import cordoned
 from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.place.consequences import with_consequences
 from kwhatif.whatif.place.place import Run

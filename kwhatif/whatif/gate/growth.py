@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.snapshot.edits import AddNodes, Given
 from kwhatif.snapshot.model import Snapshot
-from kwhatif.whatif.edit_draft import Draft
-from kwhatif.whatif.edits import edited
+from kwhatif.whatif.edits.apply import edited
+from kwhatif.whatif.edits.document import AddNodes, Given
+from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.session import Asked, Session
 

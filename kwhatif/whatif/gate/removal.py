@@ -9,7 +9,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.storage import claim_names
 from kwhatif.results.gate import Subject
-from kwhatif.whatif.edit_draft import Draft
+from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.gate.ownership import Owners
 
 __all__ = ["remove"]

@@ -28,7 +28,7 @@ from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.model import Snapshot
-from kwhatif.whatif.edit_draft import Draft, counted
+from kwhatif.whatif.edits.draft import Draft, counted
 from kwhatif.whatif.expand.expand import Expanded, expand
 from kwhatif.whatif.gate.change import compared
 from kwhatif.whatif.gate.context import Context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.whatif.edit_draft import counted
+from kwhatif.whatif.edits.draft import counted
 
 __all__ = ["counted", "percent", "some"]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import FINISHED
-from kwhatif.whatif.edit_draft import Draft
+from kwhatif.whatif.edits.draft import Draft
 from kwhatif.workloads.objects import integer, name_of, namespace_of, section
 
 __all__ = ["Job", "fail_jobs", "job_of"]

@@ -1,7 +1,7 @@
 """The JSON Schema of documents with what-if edits, made from the Structs that decode them.
 
 ``schemas/cluster-edits.schema.json`` is what this module prints:
-``python -m kwhatif.snapshot.edit_schema > schemas/cluster-edits.schema.json``.
+``python -m kwhatif.whatif.edits.schema_printed > schemas/cluster-edits.schema.json``.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.snapshot.edits import KIND, Edit
 from kwhatif.snapshot.model import API_VERSION
 from kwhatif.snapshot.schema import as_text, of_quantity, tidy
+from kwhatif.whatif.edits.document import KIND, Edit
 
 __all__ = ["cluster_edits_schema", "schema_text"]
 

@@ -14,8 +14,8 @@ from kwhatif.api.meta import OwnerReference
 from kwhatif.api.selectors import tolerates
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.versions import features_of
-from kwhatif.whatif.edit_draft import Draft, counted
-from kwhatif.whatif.edit_jobs import fail_jobs, job_of
+from kwhatif.whatif.edits.draft import Draft, counted
+from kwhatif.whatif.edits.failed_jobs import fail_jobs, job_of
 from kwhatif.whatif.session import Asked
 
 __all__ = ["Cause", "depart", "stays_despite"]

@@ -22,8 +22,8 @@ from kwhatif.api.others import PersistentVolumeClaim, ReplicaSet, StatefulSet
 from kwhatif.errors import InputError
 from kwhatif.results import FailedCreate
 from kwhatif.snapshot.alike import did_you_mean
-from kwhatif.snapshot.edits import Scale
-from kwhatif.whatif.edit_draft import Draft
+from kwhatif.whatif.edits.document import Scale
+from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.expand.expand import asked_of, called
 from kwhatif.whatif.expand.world import world_of
 from kwhatif.workloads.deployment import DESIRED, MAXIMUM

@@ -17,7 +17,7 @@ from kwhatif.api.core import Condition, Node, NodeSelector, NodeSelectorTerm, Po
 from kwhatif.api.decode import convert
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.results import FailedCreate
-from kwhatif.whatif.edit_draft import Draft, counted
+from kwhatif.whatif.edits.draft import Draft, counted
 from kwhatif.whatif.expand.expand import called
 from kwhatif.whatif.expand.world import plain, world_of
 from kwhatif.workloads.daemon_set import daemon_pod, generation_of

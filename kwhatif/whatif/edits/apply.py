@@ -15,15 +15,15 @@ from kwhatif.api.core import Node, Taint
 from kwhatif.api.devices import ResourceSlice
 from kwhatif.api.others import CSINode, VolumeAttachment
 from kwhatif.errors import InputError
-from kwhatif.snapshot.edits import AddNodes, Given, LabelNodes, NewTaint, SetAmounts, TaintNodes, UntaintNodes
 from kwhatif.snapshot.model import Snapshot
-from kwhatif.snapshot.node_edits import cordoned, labelled, new_node, resized, tainted, uncordoned, untainted
 from kwhatif.snapshot.selection import chosen_nodes, chosen_pods, is_selector, node_named
-from kwhatif.whatif.edit_daemons import daemons_arrive, daemons_react
-from kwhatif.whatif.edit_draft import Draft, counted
-from kwhatif.whatif.edit_outcome import Edited
-from kwhatif.whatif.edit_pods import Cause, depart, stays_despite
-from kwhatif.whatif.edit_scale import scale
+from kwhatif.whatif.edits.daemons import daemons_arrive, daemons_react
+from kwhatif.whatif.edits.departures import Cause, depart, stays_despite
+from kwhatif.whatif.edits.document import AddNodes, Given, LabelNodes, NewTaint, SetAmounts, TaintNodes, UntaintNodes
+from kwhatif.whatif.edits.draft import Draft, counted
+from kwhatif.whatif.edits.new_nodes import cordoned, labelled, new_node, resized, tainted, uncordoned, untainted
+from kwhatif.whatif.edits.outcome import Edited
+from kwhatif.whatif.edits.scale import scale
 
 __all__ = ["Edited", "edited"]
 

@@ -1,0 +1,1 @@
+"""What if the cluster were another one? One file an edit."""
