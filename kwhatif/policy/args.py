@@ -11,8 +11,8 @@ from typing import Annotated
 import msgspec
 
 from kwhatif.api.core import NodeAffinity, TopologySpreadConstraint
-from kwhatif.policy.duration import Duration
-from kwhatif.policy.structs import Bool, ConfigStruct, Int32, Int64, Text
+from kwhatif.golang.duration import Duration
+from kwhatif.golang.vocabulary import Bool, ConfigStruct, Int32, Int64, Text
 
 __all__ = [
     "ARGS",

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kwhatif.golang.duration import Duration
 from kwhatif.policy.args import (
     ARGS,
     LEGACY_ARGS,
@@ -23,7 +24,6 @@ from kwhatif.policy.args import (
     UtilizationShapePoint,
     VolumeBindingArgs,
 )
-from kwhatif.policy.duration import Duration
 from kwhatif.policy.intree import InTree
 from kwhatif.policy.legacy.default_plugins import default_plugins_of_1_22
 from kwhatif.policy.merge import append_plugins, merge_plugins

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 
 from kwhatif.errors import PolicyError
-from kwhatif.policy.golang import go_quote, one_line
+from kwhatif.golang.spelling import go_quote, one_line
 from kwhatif.policy.profile import MULTI_POINT, PluginRef, Profile, SchedulerConfiguration
 
 __all__ = ["Implements", "expand", "expand_all"]

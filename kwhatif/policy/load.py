@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kwhatif.errors import PolicyError
+from kwhatif.golang.field_errors import aggregate
+from kwhatif.golang.spelling import one_line
 from kwhatif.policy.defaults import enabled_names, with_defaults
-from kwhatif.policy.fields import aggregate
-from kwhatif.policy.golang import one_line
 from kwhatif.policy.intree import InTree, in_tree
 from kwhatif.policy.legacy.formats import REMOVED_IN as REMOVED_LEGACY
 from kwhatif.policy.legacy.formats import legacy_format

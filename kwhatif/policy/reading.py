@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.golang.spelling import go_json, go_quote
+from kwhatif.golang.strict_json import MismatchError, decode, object_key, plain, word_for
 from kwhatif.policy.args import ARGS, Args
-from kwhatif.policy.decode import MismatchError, decode, object_key, plain, word_for
-from kwhatif.policy.golang import go_json, go_quote
 from kwhatif.policy.intree import InTree
 from kwhatif.policy.structs import KubeSchedulerConfiguration, KubeSchedulerProfile, PluginConfig
 

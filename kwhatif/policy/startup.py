@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from kwhatif.golang.duration import Duration
+from kwhatif.golang.field_errors import ROOT, aggregate
 from kwhatif.policy.args import REQUESTED_TO_CAPACITY_RATIO, NodeResourcesFitArgs, ScoringStrategy
 from kwhatif.policy.defaults import enabled_names
-from kwhatif.policy.duration import Duration
-from kwhatif.policy.fields import ROOT, aggregate
 from kwhatif.policy.intree import InTree
 from kwhatif.policy.structs import KubeSchedulerConfiguration, KubeSchedulerProfile, Plugins
 from kwhatif.policy.validation_args import validate_args

@@ -3,31 +3,24 @@
 Lists are tuples, so that a value can be a key. A field whose absence upstream fills with a constant has that
 constant as its default here; what depends on other fields is filled in by ``defaults.py``. ``apiVersion`` and
 ``kind`` are read before decoding and belong to the document, not to the value.
-
-``Meta(extra=...)`` carries what the annotation cannot say: ``go`` is the Go type that error messages name,
-``always`` marks fields that are printed even when empty, ``embedded`` names the Go struct that a field is
-inlined from.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, dataclass_transform
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from kwhatif.policy.duration import Duration
+from kwhatif.golang.duration import Duration
+from kwhatif.golang.vocabulary import Bool, ConfigStruct, Float32, Int32, Int64, OptionalInt32, Text
 
 __all__ = [
     "EXTENSION_POINTS",
     "MULTI_POINT",
-    "Bool",
     "ClientConnectionConfiguration",
-    "ConfigStruct",
     "Extender",
     "ExtenderManagedResource",
     "ExtenderTLSConfig",
-    "Int32",
-    "Int64",
     "KubeSchedulerConfiguration",
     "KubeSchedulerProfile",
     "LeaderElectionConfiguration",
@@ -35,7 +28,6 @@ __all__ = [
     "PluginConfig",
     "PluginSet",
     "Plugins",
-    "Text",
 ]
 
 # In upstream's order. multiPoint stands for every point that a plugin has; the last two are for pod groups.
@@ -61,22 +53,6 @@ MULTI_POINT = "multiPoint"
 
 def _debugging(**extra: object) -> msgspec.Meta:
     return msgspec.Meta(extra={"embedded": "DebuggingConfiguration", "always": True, **extra})
-
-
-OptionalInt32 = Annotated[int, msgspec.Meta(extra={"go": "int32"})]
-Int32 = Annotated[int, msgspec.Meta(extra={"go": "int32", "always": True})]
-Int64 = Annotated[int, msgspec.Meta(extra={"go": "int64", "always": True})]
-Float32 = Annotated[float, msgspec.Meta(extra={"go": "float32", "always": True})]
-Bool = Annotated[bool, msgspec.Meta(extra={"always": True})]
-Text = Annotated[str, msgspec.Meta(extra={"always": True})]
-
-
-# Tells type checkers what msgspec does: what is derived from a frozen struct is frozen too.
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
-class ConfigStruct(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
-    """A part of the configuration; ``go_package`` is the package that Go puts before its type name."""
-
-    go_package: ClassVar[str] = "v1"
 
 
 class LeaderElectionConfiguration(ConfigStruct):

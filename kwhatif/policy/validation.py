@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.policy.fields import ROOT, Path
+from kwhatif.golang.field_errors import ROOT, Path
+from kwhatif.golang.label_syntax import extended_resource, qualified_name
 from kwhatif.policy.intree import InTree
-from kwhatif.policy.names import extended_resource, qualified_name
 from kwhatif.policy.structs import (
     EXTENSION_POINTS,
     Extender,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kwhatif.api.core import NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm
-from kwhatif.policy.fields import Path
-from kwhatif.policy.names import label_value, qualified_name
+from kwhatif.golang.field_errors import Path
+from kwhatif.golang.label_syntax import label_value, qualified_name
 
 __all__ = ["validate_added_affinity"]
 

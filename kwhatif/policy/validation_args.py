@@ -9,6 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kwhatif.api.core import TopologySpreadConstraint
+from kwhatif.golang.duration import SECOND
+from kwhatif.golang.field_errors import Path
+from kwhatif.golang.label_syntax import qualified_name
 from kwhatif.policy.args import (
     LEAST_ALLOCATED,
     LIST_DEFAULTING,
@@ -31,10 +34,7 @@ from kwhatif.policy.args import (
     UtilizationShapePoint,
     VolumeBindingArgs,
 )
-from kwhatif.policy.duration import SECOND
-from kwhatif.policy.fields import Path
 from kwhatif.policy.intree import InTree
-from kwhatif.policy.names import qualified_name
 from kwhatif.policy.validation_affinity import validate_added_affinity
 
 __all__ = ["validate_args"]

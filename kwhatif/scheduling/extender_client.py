@@ -13,8 +13,8 @@ from typing import TypeVar
 from kwhatif.api.core import Node
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.policy.duration import Duration
-from kwhatif.policy.golang import go_quote, without_password
+from kwhatif.golang.duration import Duration
+from kwhatif.golang.spelling import go_quote, without_password
 from kwhatif.policy.structs import Extender as Configured
 from kwhatif.scheduling import extender_wire as wire
 from kwhatif.scheduling.extender_json import GoJsonError

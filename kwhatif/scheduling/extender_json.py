@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeVar
 
-from kwhatif.policy.golang import go_quote
+from kwhatif.golang.spelling import go_quote
 
 __all__ = ["At", "GoJsonError", "Reader", "integer", "list_of", "map_of", "parse", "plain", "struct", "text"]
 

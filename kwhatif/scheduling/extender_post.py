@@ -16,7 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
 
-from kwhatif.policy.golang import go_quote, without_password
+from kwhatif.golang.spelling import go_quote, without_password
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -22,7 +22,7 @@ from kwhatif.cluster.view import NodeView
 from kwhatif.framework.evaluation import Evaluation, PluginScore
 from kwhatif.framework.status import SKIP, Code, Rejection, Skip, Status
 from kwhatif.framework.verdicts import Verdicts
-from kwhatif.policy.golang import go_quote
+from kwhatif.golang.spelling import go_quote
 from kwhatif.policy.structs import Extender as Configured
 from kwhatif.scheduling.attempt import EXTENDER
 from kwhatif.scheduling.extender_client import Extender, ExtenderError

@@ -20,7 +20,7 @@ from kwhatif.framework.evaluation import Evaluation
 from kwhatif.framework.interface import WaitingPod
 from kwhatif.framework.runner import Framework
 from kwhatif.framework.status import Code, Status
-from kwhatif.policy.duration import Duration
+from kwhatif.golang.duration import Duration
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.sampling import nodes_to_find, sample
 

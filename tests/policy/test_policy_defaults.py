@@ -7,6 +7,7 @@ import pytest
 
 from kwhatif.api.core import TopologySpreadConstraint
 from kwhatif.errors import UsageError
+from kwhatif.golang.duration import Duration
 from kwhatif.policy import EXTENSION_POINTS, PluginRef, default_configuration, load_configuration
 from kwhatif.policy.args import (
     ARGS,
@@ -24,7 +25,6 @@ from kwhatif.policy.args import (
     VolumeBindingArgs,
 )
 from kwhatif.policy.defaults import default_args, default_plugins
-from kwhatif.policy.duration import Duration
 from kwhatif.policy.intree import InTree, in_tree
 from kwhatif.policy.structs import Plugins
 from kwhatif.versions import features_of

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kwhatif.errors import PolicyError
+from kwhatif.golang.field_errors import aggregate
 from kwhatif.policy import examine, load_configuration
-from kwhatif.policy.fields import aggregate
 
 GROUP = "kubescheduler.config.k8s.io"
 NAME_RULE = (

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from kwhatif.golang.duration import Duration
+from kwhatif.golang.field_errors import ROOT
 from kwhatif.policy import examine
 from kwhatif.policy.args import DynamicResourcesArgs, VolumeBindingArgs
-from kwhatif.policy.duration import Duration
-from kwhatif.policy.fields import ROOT
 from kwhatif.policy.intree import InTree
 from kwhatif.policy.validation_args import validate_args
 from kwhatif.versions import features_of

@@ -16,6 +16,7 @@ from kwhatif.api.core import (
     PreferredSchedulingTerm,
     TopologySpreadConstraint,
 )
+from kwhatif.golang.vocabulary import ConfigStruct
 from kwhatif.policy.args import (
     LEAST_ALLOCATED,
     LIST_DEFAULTING,
@@ -39,7 +40,7 @@ from kwhatif.policy.defaults import default_args, with_defaults
 from kwhatif.policy.intree import InTree, in_tree
 from kwhatif.policy.profile import PluginRef, Profile, SchedulerConfiguration
 from kwhatif.policy.render import args_document, plain_struct
-from kwhatif.policy.structs import ConfigStruct, KubeSchedulerConfiguration
+from kwhatif.policy.structs import KubeSchedulerConfiguration
 from kwhatif.versions import LEGACY_MINOR, Features, features_of
 
 __all__ = ["Conversion", "modernized"]

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kwhatif.policy.decode import MismatchError, object_key
-from kwhatif.policy.duration import Duration
-from kwhatif.policy.golang import go_quote
+from kwhatif.golang.duration import Duration
+from kwhatif.golang.spelling import go_quote
+from kwhatif.golang.strict_json import MismatchError, object_key
 
 __all__ = ["GROUP", "REMOVED_IN", "Modernized", "legacy_format", "modernize", "modernize_extenders"]
 

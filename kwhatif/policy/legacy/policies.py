@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from kwhatif.golang.field_errors import ROOT
+from kwhatif.golang.spelling import go_quote
 from kwhatif.policy.args import (
     Args,
     InterPodAffinityArgs,
@@ -20,8 +22,6 @@ from kwhatif.policy.args import (
     ResourceSpec,
     ServiceAffinityArgs,
 )
-from kwhatif.policy.fields import ROOT
-from kwhatif.policy.golang import go_quote
 from kwhatif.policy.legacy.names import (
     DEFAULT_PREDICATES,
     DEFAULT_PRIORITIES,

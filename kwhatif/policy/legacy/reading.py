@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.policy.decode import MismatchError, decode, object_key
+from kwhatif.golang.strict_json import MismatchError, decode, object_key
 from kwhatif.policy.intree import InTree
 from kwhatif.policy.legacy.default_plugins import default_plugins_of_1_22
 from kwhatif.policy.legacy.formats import POLICY, modernize, modernize_extenders

@@ -5,8 +5,9 @@ A list that is absent is not an empty one: without predicates or priorities, the
 
 from __future__ import annotations
 
+from kwhatif.golang.vocabulary import Bool, ConfigStruct, Int32, Int64, Text
 from kwhatif.policy.args import ResourceSpec, UtilizationShapePoint
-from kwhatif.policy.structs import Bool, ConfigStruct, Extender, Int32, Int64, Text
+from kwhatif.policy.structs import Extender
 
 __all__ = [
     "LabelPreference",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from kwhatif.api.core import Pod, PodAffinityTerm, PodSpec
 from kwhatif.cluster.storage import claim_names
 from kwhatif.errors import FidelityError, UsageError
-from kwhatif.policy.golang import without_password
+from kwhatif.golang.spelling import without_password
 from kwhatif.results import Fidelity, Gap, Placement
 from kwhatif.versions import minor_of
 from kwhatif.whatif.expand.expand import Rollout

@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from kwhatif.errors import InputError
-from kwhatif.policy.duration import Duration
+from kwhatif.golang.duration import Duration
 from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule

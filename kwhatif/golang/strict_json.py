@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kwhatif.policy.duration import Duration
-from kwhatif.policy.golang import go_number, go_quote
-from kwhatif.policy.schema import Kind, Slot, slots
+from kwhatif.golang.duration import Duration
+from kwhatif.golang.spelling import go_number, go_quote
+from kwhatif.golang.struct_fields import Kind, Slot, slots
 
 __all__ = ["MismatchError", "decode", "object_key", "plain", "word_for"]
 

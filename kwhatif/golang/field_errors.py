@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kwhatif.policy.golang import go_json, go_number, go_quote
+from kwhatif.golang.spelling import go_json, go_number, go_quote
 
 __all__ = ["ROOT", "Path", "aggregate"]
 

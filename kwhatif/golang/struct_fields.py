@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import inspect
 
-from kwhatif.policy.duration import Duration
+from kwhatif.golang.duration import Duration
 
 __all__ = ["Kind", "Slot", "slots"]
 
