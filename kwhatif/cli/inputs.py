@@ -155,7 +155,7 @@ def read_setup(
     if engine.call_extenders and not configuration.extenders:
         notes.warn("the configuration has no extenders: --call-extenders changes nothing")
     elif engine.call_extenders:
-        from kwhatif.scheduling.extenders import Extenders
+        from kwhatif.scheduling.extenders.asking import Extenders
 
         extenders = Extenders(configuration.extenders, bind=bind_extenders)
     return Setup(

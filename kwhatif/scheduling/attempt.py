@@ -14,7 +14,7 @@ from kwhatif.framework.evaluation import PluginScore
 from kwhatif.framework.status import Status
 
 if TYPE_CHECKING:
-    from kwhatif.scheduling.extenders import Asking
+    from kwhatif.scheduling.extenders.asking import Asking
 
 __all__ = ["EXTENDER", "Attempt", "rejectors_of"]
 

@@ -22,7 +22,7 @@ from kwhatif.scheduling.budgets import Budgets
 from kwhatif.scheduling.preemption import Preemption
 
 if TYPE_CHECKING:
-    from kwhatif.scheduling.extenders import Asking, Extenders
+    from kwhatif.scheduling.extenders.asking import Asking, Extenders
 
 __all__ = [
     "devices_of",

@@ -26,7 +26,7 @@ from kwhatif.scheduling.budgets import Budgets
 from kwhatif.scheduling.victims import Claim, VictimTable, by_importance
 
 if TYPE_CHECKING:
-    from kwhatif.scheduling.extenders import Extenders
+    from kwhatif.scheduling.extenders.asking import Extenders
 
 __all__ = ["CRITERIA", "Candidates", "Preemption", "choose"]
 

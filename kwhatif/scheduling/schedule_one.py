@@ -25,7 +25,7 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.sampling import nodes_to_find, sample
 
 if TYPE_CHECKING:
-    from kwhatif.scheduling.extenders import Asking, Extenders
+    from kwhatif.scheduling.extenders.asking import Asking, Extenders
 
 __all__ = ["NO_NODES", "Profile", "Scheduler"]
 

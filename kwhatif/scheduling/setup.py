@@ -24,7 +24,7 @@ from kwhatif.scheduling.schedule_one import Profile, Scheduler
 from kwhatif.versions import Features
 
 if TYPE_CHECKING:
-    from kwhatif.scheduling.extenders import Extenders
+    from kwhatif.scheduling.extenders.asking import Extenders
 
 __all__ = ["Setup"]
 

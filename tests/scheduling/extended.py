@@ -8,8 +8,8 @@ from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.extender_client import Extender
-from kwhatif.scheduling.extenders import Extenders
+from kwhatif.scheduling.extenders.asking import Extenders
+from kwhatif.scheduling.extenders.client import Extender
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup
 from tests.builders import Json, profile_document

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.scheduling.extender_json import GoJsonError
-from kwhatif.scheduling.extender_wire import FilterAnswer, bind_error, filter_answer, preempt_answer, priorities
+from kwhatif.scheduling.extenders.gojson import GoJsonError
+from kwhatif.scheduling.extenders.wire import FilterAnswer, bind_error, filter_answer, preempt_answer, priorities
 
 
 def answer(**fields: object) -> FilterAnswer:

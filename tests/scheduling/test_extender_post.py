@@ -11,8 +11,8 @@ import pytest
 
 from kwhatif.errors import PolicyError
 from kwhatif.policy.structs import Extender, ExtenderTLSConfig
-from kwhatif.scheduling.extender_post import PostError, post
-from kwhatif.scheduling.extender_tls import context_for
+from kwhatif.scheduling.extenders.post import PostError, post
+from kwhatif.scheduling.extenders.tls import context_for
 from tests.scheduling.extender_server import (
     CERTIFICATE,
     DATA,

@@ -21,7 +21,7 @@ from kwhatif.whatif.place.place import placement_of
 from kwhatif.whatif.session import Asked, Session
 
 if TYPE_CHECKING:
-    from kwhatif.scheduling.extenders import Asking
+    from kwhatif.scheduling.extenders.asking import Asking
 
 __all__ = ["compare", "explain"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from kwhatif.results import Gap
 
 if TYPE_CHECKING:
-    from kwhatif.scheduling.extender_client import Extender, Failure
-    from kwhatif.scheduling.extenders import Extenders
+    from kwhatif.scheduling.extenders.asking import Extenders
+    from kwhatif.scheduling.extenders.client import Extender, Failure
 
 __all__ = ["extender_gaps"]
 

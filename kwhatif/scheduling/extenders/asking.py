@@ -25,8 +25,8 @@ from kwhatif.framework.verdicts import Verdicts
 from kwhatif.golang.spelling import go_quote
 from kwhatif.policy.structs import Extender as Configured
 from kwhatif.scheduling.attempt import EXTENDER
-from kwhatif.scheduling.extender_client import Extender, ExtenderError
-from kwhatif.scheduling.extender_wire import FilterAnswer
+from kwhatif.scheduling.extenders.client import Extender, ExtenderError
+from kwhatif.scheduling.extenders.wire import FilterAnswer
 from kwhatif.scheduling.victims import Claim
 
 __all__ = ["Asking", "Extenders"]

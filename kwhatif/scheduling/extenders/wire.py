@@ -18,7 +18,7 @@ from kwhatif.api.decode import convert
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
-from kwhatif.scheduling.extender_json import At, GoJsonError, integer, list_of, map_of, parse, plain, struct, text
+from kwhatif.scheduling.extenders.gojson import At, GoJsonError, integer, list_of, map_of, parse, plain, struct, text
 from kwhatif.scheduling.victims import Claim
 
 __all__ = [

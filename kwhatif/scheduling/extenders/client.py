@@ -16,10 +16,10 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.golang.duration import Duration
 from kwhatif.golang.spelling import go_quote, without_password
 from kwhatif.policy.structs import Extender as Configured
-from kwhatif.scheduling import extender_wire as wire
-from kwhatif.scheduling.extender_json import GoJsonError
-from kwhatif.scheduling.extender_post import PostError, post
-from kwhatif.scheduling.extender_tls import context_for
+from kwhatif.scheduling.extenders import wire
+from kwhatif.scheduling.extenders.gojson import GoJsonError
+from kwhatif.scheduling.extenders.post import PostError, post
+from kwhatif.scheduling.extenders.tls import context_for
 from kwhatif.scheduling.victims import Claim
 
 __all__ = ["Extender", "ExtenderError", "Failure"]
