@@ -88,9 +88,7 @@ def conformance(
                 progress.show(f"{file}: scenario {number}")
                 minor = named if scenario.policy is None or kubernetes_version else LEGACY_MINOR
                 if minor not in by_minor:
-                    by_minor[minor] = rules(
-                        kubernetes_version, feature_gates, notes, otherwise=minor, legacy=minor == LEGACY_MINOR
-                    )
+                    by_minor[minor] = rules(kubernetes_version, feature_gates, notes, otherwise=minor, legacy=True)
                 got = answer(
                     scenario, source=where, features=by_minor[minor], outside=outside, skip_unknown=skip_unknown_plugins
                 )

@@ -95,16 +95,17 @@ def validate(
     from kwhatif.policy import examine
 
     version = kubernetes_version or minor
-    features = _rules(version, feature_gates)
+    document: object = None
+    problems: tuple[str, ...] = ()
     try:
         document, source, warnings = read_policy(file)
     except InputError as error:
         if not is_doubled_key(error):
             raise
-        problems: tuple[str, ...] = (str(error),)
-    else:
+        problems = (str(error),)
+    features = _rules(version, feature_gates, document)
+    if not problems:
         _warn(warnings)
-        features = _rules(version, feature_gates, document)
         outcome = examine(document, source=source, features=features, accept_removed=False)
         problems = outcome.problems
         if outcome.configuration is not None:

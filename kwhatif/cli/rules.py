@@ -29,7 +29,8 @@ def rules(
     """The rules of ``version``, else of the version ``otherwise``, else of the newest minor; with ``gates`` set.
 
     A version that is not supported gives way to the nearest. ``recorded`` gates are known to be set in the cluster;
-    ``gates`` go before them. The minor of ``legacy`` policies is supported only where there is one. Raises UsageError.
+    ``gates`` go before them. The minor of legacy policies is among those supported if ``legacy``: where there is such a
+    policy, or where decisions of that minor are replayed. Raises UsageError.
     """
     if version:
         asked = minor_of(version)

@@ -228,3 +228,10 @@ def test_show_of_a_policy_for_a_newer_minor_translates_it(tmp_path: Path) -> Non
     shown = run("show", "-f", file, "--kubernetes-version", "1.34")
     assert yaml.safe_load(shown.stdout)["apiVersion"] == "kubescheduler.config.k8s.io/v1"
     assert f"warning: {file}: NodePreferAvoidPods is gone" in shown.stderr
+
+
+@pytest.mark.parametrize(("version", "nearest"), [("1.20", "1.22"), ("1.25", "1.29"), ("1.40", "1.36")])
+def test_validate_says_once_by_which_rules_it_goes(version: str, nearest: str, tmp_path: Path) -> None:
+    file = write(tmp_path, "apiVersion: v1\nkind: Policy\n")
+    said = f"warning: Kubernetes {version} is not supported: the rules are those of {nearest}, the nearest that is\n"
+    assert run("validate", file, "--kubernetes-version", version).stderr == said
