@@ -13,9 +13,9 @@ from kwhatif.plugins.default_binder import DefaultBinder
 from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.plugins.image_locality import ImageLocality
+from kwhatif.plugins.in_tree_volume_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinity
 from kwhatif.plugins.legacy import LEGACY
-from kwhatif.plugins.legacy.in_tree_volume_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits
 from kwhatif.plugins.node_affinity import NodeAffinity
 from kwhatif.plugins.node_declared_features import NodeDeclaredFeatures
 from kwhatif.plugins.node_name import NodeName

@@ -23,10 +23,10 @@ from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.events import Event, always
 from kwhatif.framework.interface import Handle, Plugin, PostFilterResult
 from kwhatif.framework.status import SKIP, Code, Rejection, Skip, Status
-from kwhatif.plugins.usable_claims import is_own_device_claim, refusal_of, usable_claims
+from kwhatif.plugins.shared.usable_claims import is_own_device_claim, refusal_of, usable_claims
 
 if TYPE_CHECKING:
-    from kwhatif.plugins.device_claims import ClaimsOfPod, Group
+    from kwhatif.plugins.shared.device_claims import ClaimsOfPod, Group
 
 NOT_AVAILABLE = "resourceclaim not available on the node"
 NO_SOLUTION = "cannot allocate all claims"
@@ -74,7 +74,7 @@ class DynamicResources(Plugin["ClaimsOfPod", None]):
         if isinstance(found, str):
             return Status.unresolvable(found)
         # The search for devices takes long to import, and most clusters have none.
-        from kwhatif.plugins.device_claims import ClaimsOfPod
+        from kwhatif.plugins.shared.device_claims import ClaimsOfPod
 
         state = ClaimsOfPod(pod, cluster, found)
         if not state.claims:

@@ -19,7 +19,7 @@ from kwhatif.cluster.view import NodeView
 from kwhatif.framework.events import Event, Happening
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
-from kwhatif.plugins.affinity_terms import Incoming
+from kwhatif.plugins.shared.affinity_terms import Incoming
 
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"

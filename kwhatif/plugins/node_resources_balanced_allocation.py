@@ -14,7 +14,7 @@ from kwhatif.cluster.view import NodeView
 from kwhatif.framework.allocation import ScoredResources
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Scope
 from kwhatif.framework.status import SKIP, Skip
-from kwhatif.plugins.device_totals import scores_devices, with_devices
+from kwhatif.plugins.shared.device_totals import scores_devices, with_devices
 
 
 class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):

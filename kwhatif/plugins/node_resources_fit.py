@@ -21,8 +21,8 @@ from kwhatif.framework.allocation import ScoredResources
 from kwhatif.framework.events import Event, always
 from kwhatif.framework.interface import Handle, Plugin, Scope
 from kwhatif.framework.status import Rejection, Status
-from kwhatif.plugins.device_totals import left_to_devices, scores_devices, with_devices
-from kwhatif.plugins.resource_rates import Rate, least_allocated, most_allocated, requested_to_capacity_ratio
+from kwhatif.plugins.shared.device_totals import left_to_devices, scores_devices, with_devices
+from kwhatif.plugins.shared.resource_rates import Rate, least_allocated, most_allocated, requested_to_capacity_ratio
 
 NO_SIDECARS = "Pod has a restartable init container and the SidecarContainers feature is disabled"
 _ALWAYS_COMPARED = ("cpu", "memory", "ephemeral-storage")

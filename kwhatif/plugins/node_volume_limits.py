@@ -20,7 +20,7 @@ from kwhatif.cluster.view import NodeView
 from kwhatif.framework.events import Event, Happening
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
-from kwhatif.plugins.attachable import (
+from kwhatif.plugins.shared.attachable import (
     MIGRATED,
     PORTWORX,
     TOO_MANY,
@@ -31,7 +31,7 @@ from kwhatif.plugins.attachable import (
     volumes_of,
     with_claims_alone,
 )
-from kwhatif.plugins.volume_migration import migrates
+from kwhatif.plugins.shared.volume_migration import migrates
 from kwhatif.versions import Features
 
 _LONGEST_RESOURCE = 63

@@ -20,7 +20,7 @@ from kwhatif.framework.arithmetic import go_round
 from kwhatif.framework.events import Event, Happening, Hint
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
-from kwhatif.plugins.spread_constraints import (
+from kwhatif.plugins.shared.spread_constraints import (
     HOSTNAME,
     Constraint,
     ConstraintSource,

@@ -20,9 +20,9 @@ from kwhatif.cluster.view import NodeView
 from kwhatif.framework.events import Event, always
 from kwhatif.framework.interface import Handle, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
-from kwhatif.plugins.volume_matching import is_own_claim, match
-from kwhatif.plugins.volume_reach import enough_capacity, reachable, storage_request, topologies_admit
-from kwhatif.plugins.volume_scoring import utilization_scores
+from kwhatif.plugins.shared.volume_matching import is_own_claim, match
+from kwhatif.plugins.shared.volume_reach import enough_capacity, reachable, storage_request, topologies_admit
+from kwhatif.plugins.shared.volume_scoring import utilization_scores
 
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"

@@ -20,7 +20,7 @@ from kwhatif.cluster.view import NodeView
 from kwhatif.framework.events import Event, Hint, always
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
-from kwhatif.plugins.volume_matching import is_own_claim
+from kwhatif.plugins.shared.volume_matching import is_own_claim
 
 STABLE = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",

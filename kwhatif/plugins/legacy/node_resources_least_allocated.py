@@ -9,7 +9,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.interface import Plugin, Scope
-from kwhatif.plugins.resource_rates import least_allocated, scored_of_old
+from kwhatif.plugins.shared.resource_rates import least_allocated, scored_of_old
 
 
 class NodeResourcesLeastAllocated(Plugin[None, None]):

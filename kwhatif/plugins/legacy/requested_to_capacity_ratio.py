@@ -9,7 +9,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.interface import Handle, Plugin, Scope
-from kwhatif.plugins.resource_rates import requested_to_capacity_ratio, scored_of_old
+from kwhatif.plugins.shared.resource_rates import requested_to_capacity_ratio, scored_of_old
 
 
 class RequestedToCapacityRatio(Plugin[None, None]):

@@ -15,8 +15,8 @@ from kwhatif.cluster.storage import class_of_claim
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.arithmetic import broken_linear, go_round
 from kwhatif.framework.interface import MAX_SCORE
-from kwhatif.plugins.volume_reach import storage_request, told_capacity
-from kwhatif.plugins.volume_shelves import capacity_of
+from kwhatif.plugins.shared.volume_reach import storage_request, told_capacity
+from kwhatif.plugins.shared.volume_shelves import capacity_of
 from kwhatif.policy.args import UtilizationShapePoint
 
 __all__ = ["utilization_scores"]

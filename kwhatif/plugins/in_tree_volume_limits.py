@@ -22,8 +22,8 @@ from kwhatif.cluster.view import NodeView
 from kwhatif.framework.events import Event, Hint, always
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
-from kwhatif.plugins.attachable import TOO_MANY, volumes_of
-from kwhatif.plugins.volume_migration import migrates
+from kwhatif.plugins.shared.attachable import TOO_MANY, volumes_of
+from kwhatif.plugins.shared.volume_migration import migrates
 
 _INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _NITRO = re.compile(r"^[cmr]5.*|t3|z1d")

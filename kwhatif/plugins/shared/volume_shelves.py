@@ -16,7 +16,7 @@ from kwhatif.api.quantity import Quantity
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.storage import Storage
 from kwhatif.cluster.types import BoolArray, IntpArray
-from kwhatif.plugins.volume_reach import Affinity, affinity_of, reach
+from kwhatif.plugins.shared.volume_reach import Affinity, affinity_of, reach
 
 __all__ = ["Shelf"]
 

@@ -16,8 +16,8 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import claim_names, class_of_claim, class_of_volume
 from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.framework.events import Happening
-from kwhatif.plugins.volume_reach import affinity_of, reach, storage_request
-from kwhatif.plugins.volume_shelves import Shelf, capacity_of
+from kwhatif.plugins.shared.volume_reach import affinity_of, reach, storage_request
+from kwhatif.plugins.shared.volume_shelves import Shelf, capacity_of
 from kwhatif.versions import Features
 
 __all__ = ["is_own_claim", "match"]

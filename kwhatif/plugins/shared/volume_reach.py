@@ -21,7 +21,7 @@ from kwhatif.api.selectors import NodeTerm, Requirement, Selector, SelectorError
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.columns import Coded
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
-from kwhatif.plugins.volume_migration import migrated_plugin, migrated_terms, migrates
+from kwhatif.plugins.shared.volume_migration import migrated_plugin, migrated_terms, migrates
 
 __all__ = [
     "Affinity",
