@@ -24,8 +24,8 @@ from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.policy.load import default_configuration
 from kwhatif.scheduling.setup import Setup
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest, Origin
-from kwhatif.snapshot.model import Snapshot
 from kwhatif.versions import features_of
 from kwhatif.whatif.expand.expand import expand
 from kwhatif.whatif.place.timeline import simulate

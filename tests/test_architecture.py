@@ -195,4 +195,4 @@ def test_the_command_line_is_the_only_one_to_know_typer() -> None:
 
 def test_the_client_of_live_clusters_is_imported_in_one_place_when_it_is_needed() -> None:
     clients = [i for i in imports() if i.package == "kubernetes"]
-    assert complaints([i for i in clients if i.module != "snapshot.live" or not i.deferred]) == []
+    assert complaints([i for i in clients if i.module != "snapshot.live.client" or not i.deferred]) == []

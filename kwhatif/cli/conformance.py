@@ -65,7 +65,7 @@ def conformance(
     from kwhatif.gates.minors import LEGACY_MINOR
     from kwhatif.report.conformance_text import conformance_blocks
     from kwhatif.results import ConformanceResult
-    from kwhatif.snapshot.files import called
+    from kwhatif.snapshot.read.files import called
     from kwhatif.whatif.conformance.answer import answer
     from kwhatif.whatif.conformance.compare import Tally
     from kwhatif.whatif.conformance.scenario_files import read_scenarios, scenario_files

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kwhatif.api.core import Pod
     from kwhatif.results import DecisionDiff
     from kwhatif.scheduling.setup import Setup
-    from kwhatif.snapshot.model import Snapshot
+    from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.whatif.diff.diff import Side
     from kwhatif.whatif.diff.replay import Replayed
     from kwhatif.whatif.edits.outcome import Edited

@@ -54,7 +54,7 @@ def drain(
     Exit codes: 0 all nodes are drained and every pod finds a node, 1 not so, 2 usage or input error.
     """
     from kwhatif.api.core import Node
-    from kwhatif.snapshot.selection import chosen_nodes
+    from kwhatif.snapshot.chosen import chosen_nodes
     from kwhatif.whatif.drain.drain import drain as ask
     from kwhatif.whatif.drain.filters import Filters
     from kwhatif.whatif.fidelity.assess import insist

@@ -218,9 +218,9 @@ def _request(
 ) -> Request:
     """What is to be judged, the cluster still to come. Raises InputError for manifests that have nothing to judge."""
     from kwhatif.admission.pipeline import DEFAULT_PLUGINS
-    from kwhatif.snapshot.gathering import gathered
+    from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.load import load_manifests
-    from kwhatif.snapshot.model import Snapshot
+    from kwhatif.snapshot.read.gathering import gathered
     from kwhatif.whatif.gate.run import Request
     from kwhatif.workloads.controllers import TemplatePath, makes_pods
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from kwhatif.cli.edit_options import EditOptions
     from kwhatif.cli.options import EngineOptions, InputOptions
     from kwhatif.scheduling.setup import Setup
+    from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.load import Manifest
-    from kwhatif.snapshot.model import Snapshot
     from kwhatif.whatif.edits.outcome import Edited
     from kwhatif.whatif.expand.expand import Expanded
     from kwhatif.whatif.session import Session
@@ -72,7 +72,7 @@ def read_snapshot(paths: Sequence[str], notes: Notes, now: datetime | None = Non
 
 def read_edited(paths: Sequence[str], edits: EditOptions, notes: Notes, now: datetime | None = None) -> Edited:
     """The cluster after what-if edits. Notes how old it is, and what controllers did about the edits."""
-    from kwhatif.snapshot.model import Snapshot
+    from kwhatif.snapshot.format.model import Snapshot
 
     if not paths and not edits.none:
         raise UsageError("what-if edits are of a cluster: name it with --snapshot")
@@ -266,7 +266,7 @@ def counts(kinds: Counter[str]) -> str:
 
 def no_pods(files: Sequence[str], manifests: Sequence[Manifest]) -> InputError:
     """The error for manifests without a pod: which files, and what they hold."""
-    from kwhatif.snapshot.files import called
+    from kwhatif.snapshot.read.files import called
 
     held = counts(Counter(manifest.obj.kind or "" for manifest in manifests))
     return InputError(f"no pods in here, only {held}", source=", ".join(map(called, files)))

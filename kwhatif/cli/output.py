@@ -13,7 +13,7 @@ import typer
 
 from kwhatif.errors import UsageError
 from kwhatif.report.escape import clean
-from kwhatif.snapshot.drafts import draft_of, packed
+from kwhatif.snapshot.format.drafts import draft_of, packed
 
 if TYPE_CHECKING:
     import msgspec

@@ -23,8 +23,8 @@ def read_policy(file: str) -> tuple[Any, str, tuple[str, ...]]:
     there. An empty file is an empty document, not none at all. Raises InputError.
     """
     from kwhatif.policy.legacy.formats import legacy_format
-    from kwhatif.snapshot.documents import read_documents
-    from kwhatif.snapshot.files import read_paths
+    from kwhatif.snapshot.read.documents import read_documents
+    from kwhatif.snapshot.read.files import read_paths
 
     if Path(file).is_dir():
         raise InputError("expected a file, found a directory", source=file)
@@ -67,8 +67,8 @@ def _name(config_map: dict[str, Any]) -> str:
 
 def _configurations(config_map: dict[str, Any], source: str) -> Iterator[tuple[Any, str]]:
     """The scheduler configurations among the texts of a ConfigMap, each with its key."""
-    from kwhatif.snapshot.documents import read_documents
-    from kwhatif.snapshot.files import Text
+    from kwhatif.snapshot.read.documents import read_documents
+    from kwhatif.snapshot.read.files import Text
 
     data = config_map.get("data")
     for key, text in data.items() if isinstance(data, dict) else ():

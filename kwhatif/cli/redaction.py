@@ -12,7 +12,7 @@ from kwhatif.cli.output import Notes
 from kwhatif.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from kwhatif.snapshot.model import Snapshot
+    from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.redaction import Translation
 
 __all__ = ["TranslationFile", "redacted_snapshot", "with_translation"]

@@ -14,7 +14,7 @@ from kwhatif.cli.options import Namespace
 
 if TYPE_CHECKING:
     from kwhatif.cli.output import Notes
-    from kwhatif.snapshot.model import Snapshot
+    from kwhatif.snapshot.format.model import Snapshot
 
 __all__ = ["app", "convert"]
 
@@ -71,13 +71,13 @@ def convert(
     notes = Notes()
     snapshot = with_edits(load_snapshot(files, namespace), edits, notes).snapshot
     if to is Formats.list:
-        from kwhatif.snapshot.as_list import lost_in_list, write_list
+        from kwhatif.snapshot.format.as_list import lost_in_list, write_list
 
         write_list(snapshot, output)
         if lost := lost_in_list(snapshot):
             notes.note(f"a List has no place for {', '.join(lost)}")
     else:
-        from kwhatif.snapshot.model import write_snapshot
+        from kwhatif.snapshot.format.model import write_snapshot
 
         write_snapshot(snapshot, output)
     _summary(snapshot, notes)

@@ -18,9 +18,9 @@ from kwhatif.errors import ClusterError, UsageError
 from kwhatif.report.escape import clean
 
 if TYPE_CHECKING:
-    from kwhatif.snapshot.dump import Dumped
-    from kwhatif.snapshot.live import Connection
-    from kwhatif.snapshot.model import Snapshot
+    from kwhatif.snapshot.format.model import Snapshot
+    from kwhatif.snapshot.live.client import Connection
+    from kwhatif.snapshot.live.dump import Dumped
 
 __all__ = ["ConnectionOptions", "app", "dump"]
 
@@ -62,7 +62,7 @@ class ConnectionOptions:
     ] = 60.0
 
     def connection(self) -> Connection:
-        from kwhatif.snapshot.live import Connection
+        from kwhatif.snapshot.live.client import Connection
 
         if self.as_group and self.as_user is None:
             raise UsageError("--as-group needs --as: nobody can be a group alone")
@@ -144,10 +144,10 @@ def dump(
         if os.path.realpath(translation) == os.path.realpath(output):
             raise UsageError("--translation and -o name the same file: one is private, the other is to be shared")
 
-    from kwhatif.snapshot.dump import Wanted
-    from kwhatif.snapshot.dump import dump as read
-    from kwhatif.snapshot.live import LiveCluster
-    from kwhatif.snapshot.model import write_snapshot
+    from kwhatif.snapshot.format.model import write_snapshot
+    from kwhatif.snapshot.live.client import LiveCluster
+    from kwhatif.snapshot.live.dump import Wanted
+    from kwhatif.snapshot.live.dump import dump as read
 
     wanted = Wanted(chunk_size, retries, keep_templates, scheduler_config)
     watching = _Watching()

@@ -44,7 +44,7 @@ def rbac(
     Exit codes: 0 good, 2 usage error.
     """
     from kwhatif.report.structured import as_documents
-    from kwhatif.snapshot.rights import rights
+    from kwhatif.snapshot.live.rights import rights
 
     for option, text in (("--service-account", service_account), ("--scheduler-config", scheduler_config)):
         if text is not None and not re.fullmatch(f"{_PART}/{_PART}", text):

@@ -67,8 +67,8 @@ def redact(
 def _snapshot(files: list[str], output: str, translation: str, namespace: str | None, notes: Any) -> None:
     from kwhatif.api.core import Node
     from kwhatif.cli.redaction import redacted_snapshot
+    from kwhatif.snapshot.format.model import write_snapshot
     from kwhatif.snapshot.load import load_snapshot
-    from kwhatif.snapshot.model import write_snapshot
 
     snapshot = load_snapshot(files, namespace or "default")
     if not snapshot.objects.of(Node):
@@ -80,7 +80,7 @@ def _manifests(files: list[str], output: str, translation: str, namespace: str |
     from kwhatif.cli.inputs import counts
     from kwhatif.cli.redaction import with_translation
     from kwhatif.report.structured import as_documents
-    from kwhatif.snapshot.drafts import draft_of
+    from kwhatif.snapshot.format.drafts import draft_of
     from kwhatif.snapshot.redaction import has_rule, redact_documents
     from kwhatif.snapshot.redaction.manifests import read_manifests
 

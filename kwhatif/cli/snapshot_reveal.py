@@ -33,7 +33,7 @@ def reveal(
     from kwhatif.cli.inputs import check_stdin
     from kwhatif.cli.output import finish
     from kwhatif.report.escape import clean
-    from kwhatif.snapshot.files import read_paths
+    from kwhatif.snapshot.read.files import read_paths
     from kwhatif.snapshot.redaction import read_translation
     from kwhatif.snapshot.redaction import reveal as put_back
 

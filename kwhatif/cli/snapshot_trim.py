@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kwhatif.scheduling.setup import Setup
-    from kwhatif.snapshot.model import Snapshot
+    from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.whatif.session import Asked
 
 __all__ = ["app", "trim"]

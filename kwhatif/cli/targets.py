@@ -10,8 +10,8 @@ from kwhatif.api.core import Pod
 from kwhatif.cli.inputs import expanded_from
 from kwhatif.cli.options import InputOptions
 from kwhatif.errors import InputError, UsageError
-from kwhatif.snapshot.files import called
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.read.files import called
 from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.session import Asked
 

@@ -8,13 +8,13 @@ from kwhatif.api.kinds import KINDS, NAMESPACED, kept_whole, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
-from kwhatif.snapshot.documents import Document, read_documents
-from kwhatif.snapshot.files import Text, called
 from kwhatif.snapshot.foreign.kwok import is_recorded
-from kwhatif.snapshot.foreign.simulator import LEFT_OUT, SimulatorExport, simulator_export
+from kwhatif.snapshot.foreign.scheduler_simulator import LEFT_OUT, SimulatorExport, simulator_export
 from kwhatif.snapshot.foreign.tree import FEWEST_NAMESPACES, Tree, partial
-from kwhatif.snapshot.model import API_VERSION, KIND, SchedulerInfo, Snapshot, read_envelope
-from kwhatif.snapshot.objects import Item, decode, head_of, inside, items_of, put_in_namespace, resource_of
+from kwhatif.snapshot.format.model import API_VERSION, KIND, SchedulerInfo, Snapshot, read_envelope
+from kwhatif.snapshot.read.documents import Document, read_documents
+from kwhatif.snapshot.read.files import Text, called
+from kwhatif.snapshot.read.items import Item, decode, head_of, inside, items_of, put_in_namespace, resource_of
 
 __all__ = ["OTHER_NAMESPACED", "Collected", "is_snapshot", "twice"]
 

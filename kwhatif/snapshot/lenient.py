@@ -19,14 +19,14 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described, step
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.errors import InputError
-from kwhatif.snapshot.documents import Document, read_documents
-from kwhatif.snapshot.files import called, once, read_paths
 from kwhatif.snapshot.foreign.kwok import is_recorded
-from kwhatif.snapshot.foreign.simulator import simulator_export
+from kwhatif.snapshot.foreign.scheduler_simulator import simulator_export
 from kwhatif.snapshot.foreign.trees import tree_of
-from kwhatif.snapshot.model import API_VERSION, KIND, Snapshot, read_envelope
-from kwhatif.snapshot.objects import Item, check_name, decode, head_of, items_of, put_in_namespace
-from kwhatif.snapshot.schema import cluster_snapshot_schema
+from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
+from kwhatif.snapshot.format.model import API_VERSION, KIND, Snapshot, read_envelope
+from kwhatif.snapshot.read.documents import Document, read_documents
+from kwhatif.snapshot.read.files import called, once, read_paths
+from kwhatif.snapshot.read.items import Item, check_name, decode, head_of, items_of, put_in_namespace
 
 __all__ = ["Lenient", "Place", "Problem", "read_leniently"]
 

@@ -12,11 +12,11 @@ from kwhatif.api.kinds import NAMESPACED, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
 from kwhatif.snapshot.collected import OTHER_NAMESPACED, Collected, is_snapshot, twice
-from kwhatif.snapshot.documents import Document, Origin, read_documents
-from kwhatif.snapshot.files import called, once, read_paths
 from kwhatif.snapshot.foreign.trees import tree_of
-from kwhatif.snapshot.model import KIND, Snapshot
-from kwhatif.snapshot.objects import (
+from kwhatif.snapshot.format.model import KIND, Snapshot
+from kwhatif.snapshot.read.documents import Document, Origin, read_documents
+from kwhatif.snapshot.read.files import called, once, read_paths
+from kwhatif.snapshot.read.items import (
     Item,
     decode,
     decode_objects,

@@ -18,7 +18,7 @@ from kwhatif.scheduling.arrivals import with_claims
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 
 __all__ = ["MOST_ATTEMPTS", "Asked", "Session", "pending_pods"]
 

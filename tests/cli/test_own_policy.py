@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from kwhatif.snapshot.format.model import SchedulerInfo, write_snapshot
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.snapshot.model import SchedulerInfo, write_snapshot
 from tests.cli.running import TESTS, Ran, run
 
 SOURCE = "ConfigMap kube-system/scheduler"

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kwhatif.snapshot.redaction.schema import schema_text
+from kwhatif.snapshot.redaction.translation_schema import schema_text
 from tests.cli.running import TESTS, run
 
 SAMPLES = TESTS.parent / "samples"

@@ -18,7 +18,7 @@ from kwhatif.policy import (
     load_configuration,
 )
 from kwhatif.policy.intree import in_tree
-from kwhatif.snapshot.yaml_reader import read_yaml
+from kwhatif.snapshot.read.yaml_reader import read_yaml
 from kwhatif.versions import features_of
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kwhatif.snapshot import asking
+from kwhatif.snapshot.live import asking
 from tests.snapshot.server import ApiServer
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.snapshot.model import Snapshot
 from tests.cli.running import Ran, run
 from tests.snapshot.server import ApiServer
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.snapshot.redaction.apply import CONFIGURATION_KIND, redact_documents
-from kwhatif.snapshot.redaction.names import Names
+from kwhatif.snapshot.redaction.pseudonyms import Names
+from kwhatif.snapshot.redaction.redact import CONFIGURATION_KIND, redact_documents
 from kwhatif.snapshot.redaction.translation import Translation
 from kwhatif.whatif.conformance.answer import Scenario
 

@@ -14,8 +14,8 @@ import zstandard
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS
 from kwhatif.snapshot.catalogue import CATALOGUE
+from kwhatif.snapshot.live.scheduler_info import LABEL
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.snapshot.scheduler_info import LABEL
 from tests.cli.running import refused, run
 from tests.snapshot.dumping import dump, dumped
 from tests.snapshot.server import Answer, ApiServer, objects_in

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kwhatif.api.core import Node, Pod
-from kwhatif.snapshot import asking
+from kwhatif.snapshot.live import asking
 from kwhatif.snapshot.load import load_snapshot
 from tests.cli.running import run
 from tests.snapshot.dumping import dump

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.errors import InputError
+from kwhatif.snapshot.format.model import Snapshot, write_snapshot
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.snapshot.model import Snapshot, write_snapshot
 from kwhatif.whatif.edits.document import Edit, read_edit, read_edits
 from kwhatif.whatif.edits.schema_printed import cluster_edits_schema, schema_text
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot import files
-from kwhatif.snapshot.files import Text, read_paths
+from kwhatif.snapshot.read import files
+from kwhatif.snapshot.read.files import Text, read_paths
 
 
 def read(*paths: Path | str, max_bytes: int = files.MAX_BYTES) -> list[Text]:

@@ -18,9 +18,9 @@ from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
 from kwhatif.snapshot.foreign.tree import RESOURCES
 from kwhatif.snapshot.foreign.trees import tree_of
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.lenient import read_leniently
 from kwhatif.snapshot.load import load_manifests, load_snapshot
-from kwhatif.snapshot.model import Snapshot
 
 DATA = Path(__file__).parents[1] / "data" / "foreign"
 IMAGE = "quay-io-openshift-release-dev-ocp-v4-0-art-dev-sha256-1a2b3c"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.gathering import gathered
+from kwhatif.snapshot.read.gathering import gathered
 
 FILES = (
     *("b.yaml", "a.yml", "c.json.gz", "README.md", ".kwhatif.yaml", "kustomization.yaml"),

@@ -15,8 +15,8 @@ from kwhatif.api.core import Namespace, Node, Pod
 from kwhatif.api.others import PodDisruptionBudget, ReplicaSet
 from kwhatif.api.quantity import Quantity
 from kwhatif.errors import InputError
+from kwhatif.snapshot.format.model import Snapshot, write_snapshot
 from kwhatif.snapshot.load import decode_objects, load_snapshot
-from kwhatif.snapshot.model import Snapshot, write_snapshot
 
 POD_E = "apiVersion: v1\nkind: Pod\nmetadata: {name: e}\n"
 

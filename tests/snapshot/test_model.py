@@ -24,9 +24,9 @@ from kwhatif.api.kinds import KINDS, Objects
 from kwhatif.api.meta import ObjectMeta, Resource
 from kwhatif.api.quantity import Quantity
 from kwhatif.errors import InputError
+from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema, schema_text
+from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, write_snapshot
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.snapshot.model import SchedulerInfo, Snapshot, write_snapshot
-from kwhatif.snapshot.schema import cluster_snapshot_schema, schema_text
 from tests.snapshot.broken_inputs import BROKEN, Broken
 
 SCHEMA_FILE = Path(__file__).parents[2] / "schemas" / "cluster-snapshot.schema.json"

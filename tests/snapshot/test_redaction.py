@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 from kwhatif.api.core import Node
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS
 from kwhatif.policy.intree import in_tree
+from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, write_snapshot
+from kwhatif.snapshot.live.pruning import KEPT_ANNOTATIONS
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.snapshot.model import SchedulerInfo, Snapshot, write_snapshot
-from kwhatif.snapshot.pruning import KEPT_ANNOTATIONS
 from kwhatif.snapshot.redaction import Translation, redact, redact_documents, reveal_value
+from kwhatif.snapshot.redaction.cel_text import looks_inside
 from kwhatif.snapshot.redaction.configuration import PLUGINS
-from kwhatif.snapshot.redaction.expressions import looks_inside
-from kwhatif.snapshot.redaction.kinds import RULES
-from kwhatif.snapshot.redaction.shared import ANNOTATIONS
+from kwhatif.snapshot.redaction.object_rules import RULES
+from kwhatif.snapshot.redaction.shared_rules import ANNOTATIONS
 from kwhatif.snapshot.redaction.wellknown import KEYS
 from kwhatif.versions import SUPPORTED_MINORS, features_of
 from kwhatif.whatif.conformance.answer import Scenario, answer

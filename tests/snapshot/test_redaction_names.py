@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kwhatif.api.label_text import is_label_key, is_label_value
 from kwhatif.snapshot.redaction import Translation, reveal
-from kwhatif.snapshot.redaction.names import Names
+from kwhatif.snapshot.redaction.pseudonyms import Names
 from kwhatif.snapshot.redaction.wellknown import KEYS
 
 Method = Callable[..., str]

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot import yaml_reader
-from kwhatif.snapshot.yaml_reader import MAX_DEPTH, YamlDocument, read_yaml
-from kwhatif.snapshot.yaml_scalars import plain
+from kwhatif.snapshot.read import yaml_reader
+from kwhatif.snapshot.read.yaml_reader import MAX_DEPTH, YamlDocument, read_yaml
+from kwhatif.snapshot.read.yaml_scalars import plain
 
 
 def documents(text: str) -> list[YamlDocument]:

@@ -9,7 +9,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KINDS, Objects
 from kwhatif.api.meta import Resource
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.edits.apply import Edited, edited
 from kwhatif.whatif.edits.document import Given, read_edit
 from tests.builders import Json, node, pod

@@ -9,7 +9,7 @@ from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked, Session
 from tests.builders import FEATURES, Json
 

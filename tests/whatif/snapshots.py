@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwhatif.api.kinds import KINDS, Objects
 from kwhatif.api.meta import Resource
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 
 
 def snapshot_of(*objects: Resource, covers: tuple[str, ...] = ()) -> Snapshot:

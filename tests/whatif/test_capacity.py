@@ -18,8 +18,8 @@ from kwhatif.errors import UsageError
 from kwhatif.policy.load import default_configuration
 from kwhatif.results import CapacityResult, QuotaRoom
 from kwhatif.scheduling.setup import Setup
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest, Origin
-from kwhatif.snapshot.model import Snapshot
 from kwhatif.versions import features_of
 from kwhatif.whatif.capacity.capacity import capacity
 from kwhatif.whatif.expand.expand import expand

@@ -16,7 +16,7 @@ from kwhatif.errors import UsageError
 from kwhatif.policy.load import default_configuration, load_configuration
 from kwhatif.results import DecisionDiff, PodChange
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import features_of
 from kwhatif.whatif.diff.diff import Side, diff
 from kwhatif.whatif.diff.replay import replay

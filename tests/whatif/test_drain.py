@@ -17,7 +17,7 @@ from kwhatif.api.others import PodDisruptionBudget
 from kwhatif.policy.load import default_configuration
 from kwhatif.results import DrainResult
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import features_of
 from kwhatif.whatif.drain.drain import drain
 from kwhatif.whatif.drain.filters import Filters

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kwhatif.api.core import Node, Pod
 from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.place.place import place
 from kwhatif.whatif.session import Asked, Session
 from tests.builders import FEATURES, Json

@@ -13,7 +13,7 @@ from kwhatif.api.devices import ResourceSlice
 from kwhatif.api.kinds import KINDS
 from kwhatif.api.others import CSINode, PersistentVolumeClaim, ReplicaSet, VolumeAttachment
 from kwhatif.errors import InputError
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.edits.apply import Edited, edited
 from tests.builders import ZONE, Json, node, pod
 from tests.storage_builders import attachment, claim, claiming, csi_node

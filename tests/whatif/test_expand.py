@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from kwhatif.errors import InputError
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import load_manifests, load_snapshot
-from kwhatif.snapshot.model import Snapshot
 from kwhatif.whatif.expand.expand import Expanded, expand
 from kwhatif.whatif.expand.outcome import summarized
 from kwhatif.workloads.controllers import TemplatePath

@@ -14,8 +14,8 @@ from kwhatif.api.core import Condition, Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.report.snapshot_info_text import bar, lasted
 from kwhatif.results import DeviceUse, InfoResult, ResourceUse
+from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.snapshot.model import SchedulerInfo, Snapshot
 from kwhatif.whatif.info.info import info
 from kwhatif.whatif.info.pools import pool_of
 from tests.builders import FEATURES, GIB, GPU, container, node, pod

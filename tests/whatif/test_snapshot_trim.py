@@ -17,9 +17,9 @@ from kwhatif.policy.load import load_configuration
 from kwhatif.report.snapshot_trim_text import trim_blocks
 from kwhatif.report.tables import text_of
 from kwhatif.scheduling.setup import Setup
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import decode_objects
-from kwhatif.snapshot.model import Snapshot
-from kwhatif.snapshot.objects import decode
+from kwhatif.snapshot.read.items import decode
 from kwhatif.whatif.conformance.answer import Scenario, answer
 from kwhatif.whatif.conformance.scenario_files import read_scenarios
 from kwhatif.whatif.session import Asked

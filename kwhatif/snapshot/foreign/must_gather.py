@@ -11,8 +11,8 @@ import os
 import re
 from collections.abc import Iterator
 
-from kwhatif.snapshot.files import is_manifest
 from kwhatif.snapshot.foreign.tree import RESOURCES, Tree, skipped, walked
+from kwhatif.snapshot.read.files import is_manifest
 
 __all__ = ["must_gather"]
 

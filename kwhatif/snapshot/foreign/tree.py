@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kwhatif.snapshot.catalogue import CATALOGUE
-from kwhatif.snapshot.files import os_error
+from kwhatif.snapshot.read.files import os_error
 
 __all__ = ["FEWEST_NAMESPACES", "RESOURCES", "Tree", "partial", "skipped", "walked"]
 

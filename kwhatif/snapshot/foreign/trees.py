@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from kwhatif.snapshot.files import os_error
 from kwhatif.snapshot.foreign.cluster_info import cluster_info_dump
 from kwhatif.snapshot.foreign.must_gather import must_gather
 from kwhatif.snapshot.foreign.sonobuoy import sonobuoy_results
 from kwhatif.snapshot.foreign.tree import Tree
+from kwhatif.snapshot.read.files import os_error
 
 __all__ = ["tree_of"]
 

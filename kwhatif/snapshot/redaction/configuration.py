@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.snapshot.redaction.names import Names
-from kwhatif.snapshot.redaction.pods import NODE_AFFINITY, TOPOLOGY_SPREAD
-from kwhatif.snapshot.redaction.rules import GONE, Rule, each, fields, flag, named, number, one_of
-from kwhatif.snapshot.redaction.shared import API_VERSION, KIND
+from kwhatif.snapshot.redaction.pod_rules import NODE_AFFINITY, TOPOLOGY_SPREAD
+from kwhatif.snapshot.redaction.pseudonyms import Names
+from kwhatif.snapshot.redaction.shared_rules import API_VERSION, KIND
+from kwhatif.snapshot.redaction.treatments import GONE, Rule, each, fields, flag, named, number, one_of
 
 __all__ = ["CONFIGURATION", "PLUGINS"]
 

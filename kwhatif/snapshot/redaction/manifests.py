@@ -9,11 +9,11 @@ from kwhatif.api.kinds import NAMESPACED, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
 from kwhatif.snapshot.collected import OTHER_NAMESPACED, is_snapshot
-from kwhatif.snapshot.documents import read_documents
-from kwhatif.snapshot.files import called, read_paths
-from kwhatif.snapshot.model import KIND
-from kwhatif.snapshot.objects import decode, head_of, items_of, resource_of
-from kwhatif.snapshot.redaction.apply import CONFIGURATION_KIND
+from kwhatif.snapshot.format.model import KIND
+from kwhatif.snapshot.read.documents import read_documents
+from kwhatif.snapshot.read.files import called, read_paths
+from kwhatif.snapshot.read.items import decode, head_of, items_of, resource_of
+from kwhatif.snapshot.redaction.redact import CONFIGURATION_KIND
 
 __all__ = ["read_manifests"]
 

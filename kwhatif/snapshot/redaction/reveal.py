@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import groupby, pairwise
 from typing import Any
 
-from kwhatif.snapshot.redaction.names import NOT_VALID, address_of, uid_of
+from kwhatif.snapshot.redaction.pseudonyms import NOT_VALID, address_of, uid_of
 from kwhatif.snapshot.redaction.translation import Translation
 
 __all__ = ["reveal", "reveal_value"]

@@ -16,8 +16,8 @@ import msgspec
 from kwhatif.api.decode import decode_json
 from kwhatif.api.mismatch import described, step
 from kwhatif.errors import InputError
-from kwhatif.snapshot.drafts import draft_of
-from kwhatif.snapshot.files import read_paths
+from kwhatif.snapshot.format.drafts import draft_of
+from kwhatif.snapshot.read.files import read_paths
 from kwhatif.snapshot.redaction.codes import Numbered, Ordered
 
 __all__ = ["API_VERSION", "KIND", "Translation", "read_translation", "readable_by_others", "write_translation"]

@@ -24,7 +24,7 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import decode_objects
-from kwhatif.snapshot.objects import check_name, decode, inside
+from kwhatif.snapshot.read.items import check_name, decode, inside
 from kwhatif.versions import Features, features_of
 from kwhatif.whatif.conformance.compare import Recorded
 

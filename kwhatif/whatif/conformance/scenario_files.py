@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.api.decode import Json, decode_json
 from kwhatif.errors import InputError
-from kwhatif.snapshot.files import Text, called, read_paths
-from kwhatif.snapshot.json_reader import read_json
+from kwhatif.snapshot.read.files import Text, called, read_paths
+from kwhatif.snapshot.read.json_reader import read_json
 from kwhatif.whatif.conformance.answer import Scenario
 
 __all__ = ["read_scenarios", "scenario_files"]

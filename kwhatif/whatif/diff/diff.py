@@ -17,7 +17,7 @@ from kwhatif.results import Side as SideResult
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features, rows
 from kwhatif.whatif.diff.cluster_use import skews, use_of
 from kwhatif.whatif.diff.replay import Replayed

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kwhatif.api.core import Pod, PodStatus
 from kwhatif.api.kinds import KINDS, Objects
 from kwhatif.cluster.cluster import FINISHED
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked, pending_pods
 
 __all__ = ["Replayed", "replay"]

@@ -20,7 +20,7 @@ from kwhatif.cluster.cluster import FINISHED
 from kwhatif.results import DrainedNode, DrainedPod, DrainResult, Remaining
 from kwhatif.scheduling.replacements import Replacements
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.drain.eviction_budgets import EvictionBudgets
 from kwhatif.whatif.drain.filters import Filters
 from kwhatif.whatif.edits.draft import Draft

@@ -15,8 +15,8 @@ from kwhatif.api.core import Node, Taint
 from kwhatif.api.devices import ResourceSlice
 from kwhatif.api.others import CSINode, VolumeAttachment
 from kwhatif.errors import InputError
-from kwhatif.snapshot.model import Snapshot
-from kwhatif.snapshot.selection import chosen_nodes, chosen_pods, is_selector, node_named
+from kwhatif.snapshot.chosen import chosen_nodes, chosen_pods, is_selector, node_named
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.edits.daemons import daemons_arrive, daemons_react
 from kwhatif.whatif.edits.departures import Cause, depart, stays_despite
 from kwhatif.whatif.edits.document import AddNodes, Given, LabelNodes, NewTaint, SetAmounts, TaintNodes, UntaintNodes

@@ -20,16 +20,16 @@ from typing import Annotated, Any, dataclass_transform
 import msgspec
 from msgspec import Meta, inspect
 
+from kwhatif.api.alike import did_you_mean
 from kwhatif.api.decode import convert
 from kwhatif.api.label_text import is_label_key, is_label_value
 from kwhatif.api.mismatch import described, step
 from kwhatif.api.quantity import Quantity
 from kwhatif.errors import InputError
-from kwhatif.snapshot.alike import did_you_mean
-from kwhatif.snapshot.documents import Document, read_documents
-from kwhatif.snapshot.files import called, read_paths
-from kwhatif.snapshot.model import API_VERSION
-from kwhatif.snapshot.objects import decode, expect_head
+from kwhatif.snapshot.format.model import API_VERSION
+from kwhatif.snapshot.read.documents import Document, read_documents
+from kwhatif.snapshot.read.files import called, read_paths
+from kwhatif.snapshot.read.items import decode, expect_head
 
 __all__ = ["EFFECTS", "KIND", "AddNodes", "Edit", "Given", "NewTaint", "Scale", "read_edit", "read_edits"]
 

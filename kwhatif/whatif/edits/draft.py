@@ -17,7 +17,7 @@ from kwhatif.api.others import PersistentVolumeClaim, VolumeAttachment
 from kwhatif.cluster.storage import claim_names
 from kwhatif.results import FailedCreate
 from kwhatif.scheduling.replacements import Replacements
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked
 
 __all__ = ["Draft", "counted"]

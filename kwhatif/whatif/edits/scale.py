@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from kwhatif.admission.answer import Change, Object, Refused
 from kwhatif.admission.request import copied
 from kwhatif.admission.server import ApiServer
+from kwhatif.api.alike import did_you_mean
 from kwhatif.api.core import ReplicationController
 from kwhatif.api.decode import convert
 from kwhatif.api.meta import Resource
@@ -21,7 +22,6 @@ from kwhatif.api.mismatch import described
 from kwhatif.api.others import PersistentVolumeClaim, ReplicaSet, StatefulSet
 from kwhatif.errors import InputError
 from kwhatif.results import FailedCreate
-from kwhatif.snapshot.alike import did_you_mean
 from kwhatif.whatif.edits.document import Scale
 from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.expand.expand import asked_of, called

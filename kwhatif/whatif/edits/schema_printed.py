@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.snapshot.model import API_VERSION
-from kwhatif.snapshot.schema import as_text, of_quantity, tidy
+from kwhatif.snapshot.format.cluster_schema import as_text, of_quantity, tidy
+from kwhatif.snapshot.format.model import API_VERSION
 from kwhatif.whatif.edits.document import KIND, Edit
 
 __all__ = ["cluster_edits_schema", "schema_text"]

@@ -26,8 +26,8 @@ from kwhatif.results import (
     Refusal,
     RefusedField,
 )
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
-from kwhatif.snapshot.model import Snapshot
 from kwhatif.whatif.expand.world import nodes_of, world_of
 from kwhatif.whatif.fidelity.left_out import completed
 from kwhatif.whatif.session import Asked

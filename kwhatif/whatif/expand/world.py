@@ -15,7 +15,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 
 __all__ = ["nodes_of", "plain", "world_of"]
 

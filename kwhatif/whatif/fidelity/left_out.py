@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from kwhatif.admission.answer import Object
 from kwhatif.results import Gap
-from kwhatif.snapshot.pruning import prune_template
+from kwhatif.snapshot.live.pruning import prune_template
 from kwhatif.workloads.objects import section
 from kwhatif.workloads.templates import same_template
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kwhatif.cluster.storage import claim_names
 from kwhatif.results import Gap
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked
 
 __all__ = ["unreadable_gaps"]

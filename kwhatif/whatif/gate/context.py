@@ -12,7 +12,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results import Fidelity, Placement
 from kwhatif.results.gate import Subject
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.gate.outage import Stranded, outage
 from kwhatif.whatif.gate.ownership import Owners
 from kwhatif.whatif.gate.unit import Unit

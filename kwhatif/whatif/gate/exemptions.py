@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from kwhatif.api.alike import did_you_mean
 from kwhatif.results.gate import Exemption, Finding, Subject
-from kwhatif.snapshot.alike import did_you_mean
 from kwhatif.whatif.gate.rule import Parameters, Rule
 from kwhatif.whatif.gate.unit import Unit
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.edits.apply import edited
 from kwhatif.whatif.edits.document import AddNodes, Given
 from kwhatif.whatif.edits.draft import Draft

@@ -10,7 +10,7 @@ from kwhatif.api.core import Pod
 from kwhatif.api.meta import OwnerReference
 from kwhatif.api.others import ReplicaSet
 from kwhatif.results.gate import Subject
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.workloads.objects import controller_of, name_of, namespace_of
 
 __all__ = ["Owners"]

@@ -26,14 +26,14 @@ import msgspec.inspect
 from msgspec import Meta
 from msgspec.structs import replace
 
+from kwhatif.api.alike import did_you_mean
 from kwhatif.api.decode import convert
 from kwhatif.api.mismatch import described, step
 from kwhatif.errors import InputError, UsageError
-from kwhatif.snapshot.alike import did_you_mean
-from kwhatif.snapshot.documents import Document, read_documents
-from kwhatif.snapshot.files import STDIN, read_paths
-from kwhatif.snapshot.model import API_VERSION
-from kwhatif.snapshot.objects import decode, expect_head, inside
+from kwhatif.snapshot.format.model import API_VERSION
+from kwhatif.snapshot.read.documents import Document, read_documents
+from kwhatif.snapshot.read.files import STDIN, read_paths
+from kwhatif.snapshot.read.items import decode, expect_head, inside
 from kwhatif.whatif.gate.registry import RuleClass
 from kwhatif.whatif.gate.rule import LEVELS, Parameters, Rule
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.snapshot.model import API_VERSION
-from kwhatif.snapshot.schema import as_text, of_quantity, tidy
+from kwhatif.snapshot.format.cluster_schema import as_text, of_quantity, tidy
+from kwhatif.snapshot.format.model import API_VERSION
 from kwhatif.whatif.gate.policy import KIND, GatePolicy
 from kwhatif.whatif.gate.registry import in_tree
 from kwhatif.whatif.gate.rule import LEVELS, Parameters

@@ -12,7 +12,7 @@ import msgspec
 
 from kwhatif.results.gate import GateResult
 from kwhatif.results.values import API_VERSION
-from kwhatif.snapshot.schema import as_text, tidy
+from kwhatif.snapshot.format.cluster_schema import as_text, tidy
 
 __all__ = ["KIND", "gate_report_schema", "schema_text"]
 

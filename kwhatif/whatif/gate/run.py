@@ -26,8 +26,8 @@ from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subje
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
-from kwhatif.snapshot.model import Snapshot
 from kwhatif.whatif.edits.draft import Draft, counted
 from kwhatif.whatif.expand.expand import Expanded, expand
 from kwhatif.whatif.gate.change import compared

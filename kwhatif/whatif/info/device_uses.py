@@ -12,7 +12,7 @@ from kwhatif.cluster.shapes import ShapeTable
 from kwhatif.devices.inventory import Inventory
 from kwhatif.devices.selection import selection_of
 from kwhatif.results import DeviceUse
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
 
 __all__ = ["NO_CLASS", "device_uses"]

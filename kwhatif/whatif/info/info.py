@@ -21,7 +21,7 @@ from kwhatif.results import (
     PendingReason,
     ResourceUse,
 )
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
 from kwhatif.whatif.info.pools import pool_of, zone_of
 from kwhatif.whatif.info.usage import Requests, pods_by_node

@@ -12,7 +12,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import step
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.results import DiffResult, FieldChange, ObjectChange, Replaced
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.snapshot_diff.visible import template_of, visible
 
 __all__ = ["diff", "field_changes"]

@@ -14,7 +14,7 @@ from kwhatif.framework.verdicts import Verdicts
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
 from kwhatif.whatif.session import MOST_ATTEMPTS, Asked, Session
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kwhatif.api.kinds import KINDS, Objects
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.place.place import place
 from kwhatif.whatif.session import Asked, Session

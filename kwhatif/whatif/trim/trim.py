@@ -18,7 +18,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.errors import KwhatifError
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked, Session
 from kwhatif.whatif.trim.decision import Cycle, Decision, SameShapes, decide
 from kwhatif.whatif.trim.kept_kinds import without_empty_kinds

@@ -15,8 +15,8 @@ from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
 from kwhatif.results import KindCount, TrimmedPod, TrimResult
 from kwhatif.scheduling.setup import Setup
+from kwhatif.snapshot.format.model import Snapshot, write_snapshot
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.snapshot.model import Snapshot, write_snapshot
 from kwhatif.whatif.session import Asked
 from kwhatif.whatif.trim.decision import Cycle, Decision, decide
 from kwhatif.whatif.trim.trim import Trimmed

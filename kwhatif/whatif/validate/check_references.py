@@ -14,7 +14,7 @@ from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.devices import Devices
 from kwhatif.cluster.shapes import PodShape, ShapeTable
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
 from kwhatif.whatif.info.usage import pods_by_node
 

@@ -11,10 +11,10 @@ from collections.abc import Collection, Sequence
 from kwhatif.api.kinds import KINDS
 from kwhatif.errors import InputError
 from kwhatif.results import CheckResult, Finding
-from kwhatif.snapshot.files import STDIN
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.lenient import Lenient, read_leniently
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.read.files import STDIN
 from kwhatif.versions import Features
 from kwhatif.whatif.validate.check_devices import device_findings
 from kwhatif.whatif.validate.check_nodes import node_findings

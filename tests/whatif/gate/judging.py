@@ -12,9 +12,9 @@ from kwhatif.api.meta import Resource
 from kwhatif.policy.load import load_configuration
 from kwhatif.results.gate import Finding, GateResult
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.documents import Origin
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.read.documents import Origin
 from kwhatif.whatif.gate.policy import GatePolicy, ReadPolicy, rules_of
 from kwhatif.whatif.gate.registry import in_tree
 from kwhatif.whatif.gate.run import Request, Terms, gate

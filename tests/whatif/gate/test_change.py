@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kwhatif.results.gate import Change, GateResult
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from tests.builders import Json, node
 from tests.whatif.editing import of
 from tests.whatif.gate.judging import found, judged, new, snapshot_of, workload

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.results.gate import GateResult
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.gate.registry import in_tree
 from tests.builders import HOSTNAME, Json, node
 from tests.whatif.editing import of

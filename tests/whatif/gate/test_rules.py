@@ -10,7 +10,7 @@ import pytest
 from kwhatif.api.decode import convert
 from kwhatif.api.others import PriorityClass
 from kwhatif.results.gate import GateResult, Location
-from kwhatif.snapshot.model import Snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.gate.growth import Growth
 from tests.builders import HOSTNAME, ZONE, Json, budget, node, pod, select
 from tests.whatif.editing import of

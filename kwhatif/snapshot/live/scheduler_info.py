@@ -13,11 +13,11 @@ import msgspec
 
 from kwhatif.api.decode import decode_json
 from kwhatif.errors import ClusterError, InputError
-from kwhatif.snapshot.asking import Asker, Refused
-from kwhatif.snapshot.documents import read_documents
-from kwhatif.snapshot.files import Text
-from kwhatif.snapshot.model import SchedulerInfo
-from kwhatif.snapshot.objects import decode, head_of
+from kwhatif.snapshot.format.model import SchedulerInfo
+from kwhatif.snapshot.live.asking import Asker, Refused
+from kwhatif.snapshot.read.documents import read_documents
+from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.read.items import decode, head_of
 
 __all__ = ["configuration_in", "read_scheduler"]
 

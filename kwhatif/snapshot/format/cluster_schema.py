@@ -1,7 +1,7 @@
 """The JSON Schema of the snapshot format, made from the Structs that decode it.
 
 ``schemas/cluster-snapshot.schema.json`` is what this module prints:
-``python -m kwhatif.snapshot.schema > schemas/cluster-snapshot.schema.json``.
+``python -m kwhatif.snapshot.format.cluster_schema > schemas/cluster-snapshot.schema.json``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 from kwhatif.api.kinds import KINDS
 from kwhatif.api.quantity import Quantity
-from kwhatif.snapshot.model import API_VERSION, KIND, Metadata
+from kwhatif.snapshot.format.model import API_VERSION, KIND, Metadata
 
 __all__ = ["as_text", "cluster_snapshot_schema", "of_quantity", "schema_text", "tidy"]
 

@@ -19,7 +19,7 @@ from yaml import events as ev
 from kwhatif.api.decode import line_and_column
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
-from kwhatif.snapshot.yaml_scalars import Scalar, plain
+from kwhatif.snapshot.read.yaml_scalars import Scalar, plain
 
 __all__ = ["MAX_ALIASED_VALUES", "MAX_DEPTH", "YamlDocument", "read_yaml"]
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.files import STDIN, called, is_manifest, os_error
+from kwhatif.snapshot.read.files import STDIN, called, is_manifest, os_error
 
 __all__ = ["gathered"]
 

@@ -17,13 +17,13 @@ import msgspec
 
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS
 from kwhatif.errors import ClusterError
-from kwhatif.snapshot.asking import Asker, Refused
 from kwhatif.snapshot.catalogue import CATALOGUE, KindSource, source_of
-from kwhatif.snapshot.consistency import inconsistencies
-from kwhatif.snapshot.listing import Listing, Progress, read_kind
-from kwhatif.snapshot.live import LiveCluster
-from kwhatif.snapshot.model import Snapshot
-from kwhatif.snapshot.scheduler_info import read_scheduler
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.live.asking import Asker, Refused
+from kwhatif.snapshot.live.client import LiveCluster
+from kwhatif.snapshot.live.consistency import inconsistencies
+from kwhatif.snapshot.live.listing import Listing, Progress, read_kind
+from kwhatif.snapshot.live.scheduler_info import read_scheduler
 
 __all__ = ["PAGE_SIZE", "Dumped", "Wanted", "dump"]
 

@@ -12,10 +12,10 @@ from kwhatif.api.decode import decode_json, decode_list
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
-from kwhatif.snapshot.asking import Asker, Gone, Refused
 from kwhatif.snapshot.catalogue import KindSource
-from kwhatif.snapshot.objects import check_name, inside
-from kwhatif.snapshot.pruning import prune_object, prune_whole
+from kwhatif.snapshot.live.asking import Asker, Gone, Refused
+from kwhatif.snapshot.live.pruning import prune_object, prune_whole
+from kwhatif.snapshot.read.items import check_name, inside
 
 __all__ = ["Listing", "Progress", "read_kind"]
 

@@ -16,8 +16,8 @@ import msgspec
 from kwhatif.api.decode import decode_json
 from kwhatif.api.mismatch import step
 from kwhatif.errors import InputError
-from kwhatif.snapshot.documents import Document
-from kwhatif.snapshot.objects import Item, decode, inside, items_at
+from kwhatif.snapshot.read.documents import Document
+from kwhatif.snapshot.read.items import Item, decode, inside, items_at
 
 __all__ = ["LEFT_OUT", "SimulatorExport", "simulator_export"]
 

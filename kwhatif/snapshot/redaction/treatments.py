@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from kwhatif.snapshot.redaction.names import Names
+from kwhatif.snapshot.redaction.pseudonyms import Names
 
 __all__ = [
     "GONE",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
-from kwhatif.snapshot.listing import Listing
+from kwhatif.snapshot.live.listing import Listing
 
 __all__ = ["Inconsistency", "inconsistencies"]
 

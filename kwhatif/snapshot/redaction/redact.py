@@ -16,12 +16,12 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.gates.stages import GATES
-from kwhatif.snapshot.model import SchedulerInfo, Snapshot
+from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot
 from kwhatif.snapshot.redaction.configuration import CONFIGURATION
-from kwhatif.snapshot.redaction.kinds import RULES
-from kwhatif.snapshot.redaction.names import Names
-from kwhatif.snapshot.redaction.rules import GONE, Rule
+from kwhatif.snapshot.redaction.object_rules import RULES
+from kwhatif.snapshot.redaction.pseudonyms import Names
 from kwhatif.snapshot.redaction.translation import Translation
+from kwhatif.snapshot.redaction.treatments import GONE, Rule
 
 __all__ = ["CONFIGURATION_KIND", "has_rule", "redact", "redact_documents"]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.snapshot.redaction.names import Names
-from kwhatif.snapshot.redaction.rules import GONE, amount, each, fields, flag, named, number, one_of, time
-from kwhatif.snapshot.redaction.shared import (
+from kwhatif.snapshot.redaction.pseudonyms import Names
+from kwhatif.snapshot.redaction.shared_rules import (
     ACCESS_MODES,
     AMOUNTS,
     CONDITIONS,
@@ -21,6 +20,7 @@ from kwhatif.snapshot.redaction.shared import (
     TOLERATIONS,
     object_of,
 )
+from kwhatif.snapshot.redaction.treatments import GONE, amount, each, fields, flag, named, number, one_of, time
 
 __all__ = ["CLAIM_SPEC", "CLAIM_TEMPLATE", "DISKS", "POD", "POD_SPEC", "POD_TEMPLATE", "TOPOLOGY_SPREAD"]
 

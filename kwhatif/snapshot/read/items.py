@@ -14,7 +14,7 @@ from kwhatif.api.kinds import KINDS, Objects, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
-from kwhatif.snapshot.documents import Document, Origin
+from kwhatif.snapshot.read.documents import Document, Origin
 
 __all__ = [
     "Item",

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kwhatif.api.kinds import GROUPS, KEPT_WHOLE, KINDS
-from kwhatif.snapshot.redaction.names import Names
-from kwhatif.snapshot.redaction.rules import (
+from kwhatif.snapshot.redaction.pseudonyms import Names
+from kwhatif.snapshot.redaction.treatments import (
     GONE,
     Rule,
     amount,

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.snapshot.redaction.names import Names
-from kwhatif.snapshot.redaction.rules import GONE, amount, each, fields, flag, named, number, one_of, table, time
-from kwhatif.snapshot.redaction.shared import (
+from kwhatif.snapshot.redaction.pseudonyms import Names
+from kwhatif.snapshot.redaction.shared_rules import (
     CONDITIONS,
     METADATA,
     NAME,
@@ -21,6 +20,7 @@ from kwhatif.snapshot.redaction.shared import (
     UID,
     object_of,
 )
+from kwhatif.snapshot.redaction.treatments import GONE, amount, each, fields, flag, named, number, one_of, table, time
 
 __all__ = ["CLAIM_KIND", "CLAIM_TEMPLATE_KIND", "DEVICE_CLASS", "SLICE", "TAINT_RULE"]
 

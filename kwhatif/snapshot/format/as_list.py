@@ -10,7 +10,7 @@ import msgspec
 from kwhatif.api.kinds import KINDS
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.snapshot.catalogue import source_of
-from kwhatif.snapshot.model import Snapshot, write_chunks
+from kwhatif.snapshot.format.model import Snapshot, write_chunks
 
 __all__ = ["lost_in_list", "write_list"]
 

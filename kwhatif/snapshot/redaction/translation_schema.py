@@ -1,15 +1,15 @@
 """The JSON Schema of translations.
 
 ``schemas/translation.schema.json`` is what this module prints:
-``python -m kwhatif.snapshot.redaction.schema > schemas/translation.schema.json``.
+``python -m kwhatif.snapshot.redaction.translation_schema > schemas/translation.schema.json``.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from kwhatif.snapshot.format.cluster_schema import as_text
 from kwhatif.snapshot.redaction.translation import API_VERSION, KIND
-from kwhatif.snapshot.schema import as_text
 
 __all__ = ["schema_text", "translation_schema"]
 

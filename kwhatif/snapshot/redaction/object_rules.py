@@ -6,24 +6,10 @@ import re
 from typing import Any
 
 from kwhatif.gates.stages import GATES
-from kwhatif.snapshot.redaction.devices import CLAIM_KIND, CLAIM_TEMPLATE_KIND, DEVICE_CLASS, SLICE, TAINT_RULE
-from kwhatif.snapshot.redaction.names import Names
-from kwhatif.snapshot.redaction.pods import CLAIM_SPEC, CLAIM_TEMPLATE, DISKS, POD, POD_TEMPLATE
-from kwhatif.snapshot.redaction.rules import (
-    GONE,
-    Rule,
-    amount,
-    each,
-    fields,
-    flag,
-    named,
-    number,
-    one_of,
-    share,
-    table,
-    time,
-)
-from kwhatif.snapshot.redaction.shared import (
+from kwhatif.snapshot.redaction.device_rules import CLAIM_KIND, CLAIM_TEMPLATE_KIND, DEVICE_CLASS, SLICE, TAINT_RULE
+from kwhatif.snapshot.redaction.pod_rules import CLAIM_SPEC, CLAIM_TEMPLATE, DISKS, POD, POD_TEMPLATE
+from kwhatif.snapshot.redaction.pseudonyms import Names
+from kwhatif.snapshot.redaction.shared_rules import (
     ACCESS_MODES,
     AMOUNTS,
     CONDITIONS,
@@ -38,6 +24,20 @@ from kwhatif.snapshot.redaction.shared import (
     TOLERATIONS,
     UID,
     object_of,
+)
+from kwhatif.snapshot.redaction.treatments import (
+    GONE,
+    Rule,
+    amount,
+    each,
+    fields,
+    flag,
+    named,
+    number,
+    one_of,
+    share,
+    table,
+    time,
 )
 from kwhatif.snapshot.redaction.wellknown import OWNER_KINDS
 

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from kwhatif.api.alike import did_you_mean
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.api.selector_text import parse_selector
 from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.errors import InputError
-from kwhatif.snapshot.alike import did_you_mean
 
 __all__ = ["chosen_nodes", "chosen_pods", "is_selector", "node_named"]
 

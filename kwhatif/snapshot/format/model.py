@@ -27,9 +27,9 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described, step
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
-from kwhatif.snapshot.drafts import draft_of, packed
-from kwhatif.snapshot.files import STDIN
-from kwhatif.snapshot.objects import check_name, inside
+from kwhatif.snapshot.format.drafts import draft_of, packed
+from kwhatif.snapshot.read.files import STDIN
+from kwhatif.snapshot.read.items import check_name, inside
 
 __all__ = ["API_VERSION", "KIND", "SchedulerInfo", "Snapshot", "read_envelope", "write_chunks", "write_snapshot"]
 

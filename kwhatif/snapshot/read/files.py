@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import zstandard
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.foreign.logs import without_logs
+from kwhatif.snapshot.read.logs import without_logs
 
 __all__ = ["MAX_BYTES", "MAX_RATIO", "STDIN", "Text", "called", "is_manifest", "once", "os_error", "read_paths"]
 

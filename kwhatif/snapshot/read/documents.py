@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.files import Text
-from kwhatif.snapshot.json_reader import read_json
-from kwhatif.snapshot.yaml_reader import read_yaml
+from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.read.json_reader import read_json
+from kwhatif.snapshot.read.yaml_reader import read_yaml
 
 __all__ = ["Document", "Origin", "read_documents"]
 
