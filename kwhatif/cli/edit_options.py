@@ -6,69 +6,66 @@ def place(snapshot: Snapshots, *, edits: EditOptions) -> None:
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
-from typing import Annotated, Any
+from collections.abc import Collection
+from dataclasses import make_dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kwhatif.whatif.edits.kind import Given
+from kwhatif.whatif.edits.options import ADD_NODES, OPTIONS, given_by_options
+
 __all__ = ["EditOptions"]
-
-
-def _option(name: str, metavar: str, help_: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=help_, show_default=False)
-
 
 Several = list[str] | None
 
 
-@dataclass(frozen=True)
-class EditOptions:
+class _GivenOptions:
     """What if the cluster were another one? Files first, then the options, in this order."""
 
-    edits: Annotated[Several, _option("--edits", "FILE", "What-if edits of a ClusterEdits document (repeatable).")] = (
-        None
-    )
-    add_nodes: Annotated[
-        Several,
-        _option(
-            "--add-nodes", "N", "What if there were N more nodes like --like? Also N,like=NODE,zone=Z (repeatable)."
-        ),
-    ] = None
-    like: Annotated[str | None, _option("--like", "NODE", "The node that those of --add-nodes are like.")] = None
-    in_: Annotated[
-        Several, _option("--in", "LABEL=VALUE", "Where those of --add-nodes are: zone=..., or any label (repeatable).")
-    ] = None
-    amounts: Annotated[
-        Several,
-        _option("--set", "NODES.allocatable.RESOURCE=AMOUNT", "What if nodes had more or less of it? (repeatable)"),
-    ] = None
-    label: Annotated[
-        Several, _option("--label", "NODES=KEY=VALUE", "What if nodes had this label? KEY- takes it away (repeatable).")
-    ] = None
-    taint: Annotated[
-        Several,
-        _option(
-            "--taint", "NODES=KEY=VALUE:EFFECT", "What if nodes had this taint? KEY:EFFECT- removes it (repeatable)."
-        ),
-    ] = None
-    cordon: Annotated[
-        Several, _option("--cordon", "NODES", "What if nodes, by name or label selector, were cordoned? (repeatable)")
-    ] = None
-    uncordon: Annotated[Several, _option("--uncordon", "NODES", "What if they were not? (repeatable)")] = None
-    remove_node: Annotated[
-        Several,
-        _option("--remove-node", "NODES", "What if nodes were gone, their pods to go elsewhere? (repeatable)"),
-    ] = None
-    scale: Annotated[
-        Several,
-        _option("--scale", "KIND/[NAMESPACE/]NAME=N", "What if a workload had N pods? (repeatable)"),
-    ] = None
-    delete: Annotated[
-        Several,
-        _option("--delete", "PODS", "What if pods, by [NAMESPACE/]NAME or label selector, were deleted? (repeatable)"),
-    ] = None
+    edits: Several
+    like: str | None
+    in_: Several
 
     @property
     def none(self) -> bool:
         """Whether nothing is to be edited."""
-        return not any(astuple(self))
+        return not any(vars(self).values())
+
+    def given(self, names: Collection[str]) -> list[Given]:
+        """The edits that the options ask for, files aside; ``names`` are those of the nodes there are."""
+        values = {name: getattr(self, _field(name)) or () for name in (ADD_NODES, *(each.name for each in OPTIONS))}
+        return list(given_by_options(values, names, like=self.like, places=self.in_ or ()))
+
+
+def _field(name: str) -> str:
+    return name.removeprefix("--").replace("-", "_")
+
+
+def _option(field: str, type_: Any, name: str, metavar: str, help_: str) -> tuple[str, Any, None]:
+    return field, Annotated[type_, typer.Option(name, metavar=metavar, help=help_, show_default=False)], None
+
+
+_OPTIONS = [
+    _option("edits", Several, "--edits", "FILE", "What-if edits of a ClusterEdits document (repeatable)."),
+    _option(
+        _field(ADD_NODES),
+        Several,
+        ADD_NODES,
+        "N",
+        "What if there were N more nodes like --like? Also N,like=NODE,zone=Z (repeatable).",
+    ),
+    _option("like", str | None, "--like", "NODE", "The node that those of --add-nodes are like."),
+    _option(
+        "in_", Several, "--in", "LABEL=VALUE", "Where those of --add-nodes are: zone=..., or any label (repeatable)."
+    ),
+    *(_option(_field(each.name), Several, each.name, each.metavar, each.help) for each in OPTIONS),
+]
+
+if TYPE_CHECKING:
+
+    class EditOptions(_GivenOptions):
+        def __init__(self, **given: Any) -> None: ...
+
+else:
+    EditOptions = make_dataclass("EditOptions", _OPTIONS, bases=(_GivenOptions,), frozen=True)

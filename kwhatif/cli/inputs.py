@@ -86,11 +86,10 @@ def with_edits(snapshot: Snapshot, edits: EditOptions, notes: Notes) -> Edited:
 
         return Edited(snapshot, snapshot.objects.covered())
     from kwhatif.api.core import Node
-    from kwhatif.cli.edit_flags import edits_of
     from kwhatif.whatif.edits.apply import edited
     from kwhatif.whatif.edits.document import read_edits
 
-    given = [*read_edits(edits.edits or ()), *edits_of(edits, {node.name for node in snapshot.objects.of(Node)})]
+    given = [*read_edits(edits.edits or ()), *edits.given({node.name for node in snapshot.objects.of(Node)})]
     result = edited(snapshot, given)
     for text in result.notes:
         notes.note(text)

@@ -11,7 +11,6 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from kwhatif.cli.edit_flags import edits_of
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.errors import KwhatifError
 from kwhatif.whatif.edits.document import read_edit
@@ -48,25 +47,25 @@ SAID: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"label": ["[pool]=a=1,b-"]},
         {"label": {"nodes": "[pool]", "labels": {"a": "1", "b": None}}},
     ),
-    "an amount": ({"amounts": ["n1.allocatable.cpu=8"]}, {"set": {"nodes": "n1", "allocatable": {"cpu": "8"}}}),
+    "an amount": ({"set": ["n1.allocatable.cpu=8"]}, {"set": {"nodes": "n1", "allocatable": {"cpu": "8"}}}),
     "an amount of a resource with dots": (
-        {"amounts": ["n1.capacity.example.com/gpu=2"]},
+        {"set": ["n1.capacity.example.com/gpu=2"]},
         {"set": {"nodes": "n1", "capacity": {"example.com/gpu": "2"}}},
     ),
     "an amount on a node with dots": (
-        {"amounts": ["worker-1.example.com.allocatable.memory=8Gi"]},
+        {"set": ["worker-1.example.com.allocatable.memory=8Gi"]},
         {"set": {"nodes": "worker-1.example.com", "allocatable": {"memory": "8Gi"}}},
     ),
     "the longest name of a node is meant": (
-        {"amounts": ["n1.allocatable.x.allocatable.cpu=8"]},
+        {"set": ["n1.allocatable.x.allocatable.cpu=8"]},
         {"set": {"nodes": "n1.allocatable.x", "allocatable": {"cpu": "8"}}},
     ),
     "else all is the name of a resource": (
-        {"amounts": ["n1.allocatable.y.allocatable.example.com/a=8"]},
+        {"set": ["n1.allocatable.y.allocatable.example.com/a=8"]},
         {"set": {"nodes": "n1", "allocatable": {"y.allocatable.example.com/a": "8"}}},
     ),
     "an amount on what a selector selects": (
-        {"amounts": ["[pool=a].allocatable.pods=250"]},
+        {"set": ["[pool=a].allocatable.pods=250"]},
         {"set": {"nodes": "[pool=a]", "allocatable": {"pods": "250"}}},
     ),
     "new nodes": (
@@ -91,7 +90,7 @@ SAID: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("case", SAID)
 def test_an_option_says_what_a_document_would(case: str) -> None:
     options, edit = SAID[case]
-    (given,) = edits_of(EditOptions(**options), NAMES)
+    (given,) = EditOptions(**options).given(NAMES)
     wanted = read_edit(edit, given.source)
     assert given == wanted
 
@@ -105,11 +104,11 @@ def test_options_apply_in_a_fixed_order_and_say_where_they_come_from() -> None:
         cordon=["n2", "n1"],
         taint=["n1=a:NoExecute"],
         label=["n1=a=b"],
-        amounts=["n1.allocatable.cpu=1"],
+        set=["n1.allocatable.cpu=1"],
         add_nodes=["1,like=n1", "2"],
         like="n2",
     )
-    assert [given.origin for given in edits_of(options, NAMES)] == [
+    assert [given.origin for given in options.given(NAMES)] == [
         *("--add-nodes 1,like=n1", "--add-nodes 2", "--set n1.allocatable.cpu=1", "--label n1=a=b"),
         *("--taint n1=a:NoExecute", "--cordon n2", "--cordon n1", "--uncordon n1", "--remove-node n1"),
         *("--scale deploy/web=1", "--delete web"),
@@ -145,17 +144,17 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         '--label n1=a: expected NODES=KEY=VALUE or NODES=KEY-, found "n1=a"',
     ),
     "an amount of nothing": (
-        {"amounts": ["n1.cpu=8"]},
+        {"set": ["n1.cpu=8"]},
         "--set n1.cpu=8: expected NODES.allocatable.RESOURCE=AMOUNT or NODES.capacity.RESOURCE=AMOUNT, "
         'found "n1.cpu=8"',
     ),
     "an amount on no node": (
-        {"amounts": [".allocatable.cpu=8"]},
+        {"set": [".allocatable.cpu=8"]},
         "--set .allocatable.cpu=8: expected NODES.allocatable.RESOURCE=AMOUNT or NODES.capacity.RESOURCE=AMOUNT, "
         'found ".allocatable.cpu=8"',
     ),
     "an amount that is none": (
-        {"amounts": ["n1.allocatable.cpu=eight"]},
+        {"set": ["n1.allocatable.cpu=eight"]},
         '--set n1.allocatable.cpu=eight: expected a quantity such as "500m" or "1Gi", found "eight"',
     ),
     "a size of nothing": (
@@ -205,7 +204,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 def test_an_option_that_makes_no_sense_is_refused(case: str) -> None:
     options, problem = BROKEN[case]
     with pytest.raises(KwhatifError) as error:
-        edits_of(EditOptions(**options), NAMES)
+        EditOptions(**options).given(NAMES)
     assert str(error.value) == problem
     assert error.value.exit_code == 2
 
@@ -215,7 +214,7 @@ _OPTIONS = st.builds(
     EditOptions,
     **{
         name: st.lists(_TEXTS, max_size=1)
-        for name in ("add_nodes", "in_", "amounts", "label", "taint", "cordon", "remove_node", "scale", "delete")
+        for name in ("add_nodes", "in_", "set", "label", "taint", "cordon", "remove_node", "scale", "delete")
     },
     like=st.none() | _TEXTS,
 )
@@ -225,7 +224,7 @@ _OPTIONS = st.builds(
 def test_whatever_is_typed_is_read_or_refused(options: EditOptions) -> None:
     sources, problem = ["--"], ""
     try:
-        sources = [edit.source for edit in edits_of(options, NAMES)]
+        sources = [edit.source for edit in options.given(NAMES)]
     except KwhatifError as error:
         problem = str(error)
     assert all(text.startswith("--") for text in (*sources, problem or "--"))

@@ -11,7 +11,8 @@ from kwhatif.api.kinds import KINDS, Objects
 from kwhatif.api.meta import Resource
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.edits.apply import Edited, edited
-from kwhatif.whatif.edits.document import Given, read_edit
+from kwhatif.whatif.edits.document import read_edit
+from kwhatif.whatif.edits.kind import Given
 from tests.builders import Json, node, pod
 
 APPS = "apps/v1"

@@ -23,8 +23,8 @@ from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.drain.eviction_budgets import EvictionBudgets
 from kwhatif.whatif.drain.filters import Filters
+from kwhatif.whatif.edits.cordon import cordoned
 from kwhatif.whatif.edits.draft import Draft
-from kwhatif.whatif.edits.new_nodes import cordoned
 from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.place.consequences import with_consequences
 from kwhatif.whatif.place.place import Run

@@ -56,6 +56,11 @@ class Draft:
         """Something to know about what an edit did."""
         self.notes.append(text)
 
+    def note_of(self, origin: str, text: str) -> None:
+        """What the edit of an ``origin`` led to, if anything."""
+        if text:
+            self.note(f"{origin}: {text}")
+
     def change(self, kind: type[T], change: Callable[[T], T | None]) -> None:
         """Put another object in the place of each one of a kind; None takes it away."""
         there = self.snapshot.objects.of(kind)

@@ -18,7 +18,7 @@ from kwhatif.framework.verdicts import Verdicts
 from kwhatif.results import Fix
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Scheduler
-from kwhatif.whatif.edits.new_nodes import uncordoned
+from kwhatif.whatif.edits.cordon import uncordoned
 from kwhatif.whatif.explain import claim_fixes, node_fixes, pod_fixes
 from kwhatif.whatif.session import Session
 

@@ -13,9 +13,10 @@ from msgspec.structs import replace
 from kwhatif.api.core import Pod
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.whatif.edits.add_nodes import ADD_NODES, AddNodes
 from kwhatif.whatif.edits.apply import edited
-from kwhatif.whatif.edits.document import AddNodes, Given
 from kwhatif.whatif.edits.draft import Draft
+from kwhatif.whatif.edits.kind import Given
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.session import Asked, Session
 
@@ -60,7 +61,7 @@ class Growth:
         return max((-(-want // has) for want, has in short if want > 0 and has > 0), default=1)
 
     def _placed(self, pods: Sequence[PodInfo], like: str, count: int) -> int:
-        grown = edited(self._after, [Given("add_nodes", AddNodes(count=count, like=like), "the gate")])
+        grown = edited(self._after, [Given(ADD_NODES, AddNodes(count=count, like=like), "the gate")])
         session = Session(grown.snapshot, self._context.setup, shapes=self._context.cluster.shapes)
         placed = 0
         for pod in pods:
