@@ -14,7 +14,8 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.cluster.columns import NodeColumns
 from kwhatif.cluster.devices import Devices
-from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape, ShapeTable
+from kwhatif.cluster.shape_table import ShapeTable
+from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape
 from kwhatif.cluster.storage import Storage
 from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.types import Int64Array

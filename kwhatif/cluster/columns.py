@@ -15,9 +15,10 @@ import numpy as np
 
 from kwhatif.api.core import Node, Taint
 from kwhatif.api.selectors import RequiredNodeAffinity, Requirement, untolerated
+from kwhatif.cluster.axis import ResourceAxis
 from kwhatif.cluster.order import scheduler_order
 from kwhatif.cluster.requests import amounts
-from kwhatif.cluster.shapes import PodShape, ResourceAxis
+from kwhatif.cluster.shapes import PodShape
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 
 __all__ = ["Coded", "ImageState", "NodeColumns"]

@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from kwhatif.cluster.columns import Coded
-from kwhatif.cluster.shapes import PodShape, ShapeTable
+from kwhatif.cluster.shape_table import ShapeTable
+from kwhatif.cluster.shapes import PodShape
 from kwhatif.cluster.types import BoolArray, Int64Array
 
 __all__ = ["Tally", "TallySpec"]

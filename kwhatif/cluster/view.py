@@ -11,7 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.shapes import HostPort, PodShape, ShapeTable
+from kwhatif.cluster.shape_table import ShapeTable
+from kwhatif.cluster.shapes import HostPort, PodShape
 from kwhatif.cluster.tally import Tally
 from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
 

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from kwhatif.api.core import Pod
 from kwhatif.api.selectors import SelectorError
 from kwhatif.cluster.cluster import FINISHED, Cluster
-from kwhatif.cluster.shapes import PodInfo, ShapeTable
+from kwhatif.cluster.shape_table import ShapeTable
+from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
 from kwhatif.scheduling.arrivals import with_claims
 from kwhatif.scheduling.attempt import Attempt

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from kwhatif.api.core import Node
 from kwhatif.api.decode import convert
 from kwhatif.api.selectors import Requirement, untolerated
+from kwhatif.cluster.axis import ResourceAxis
 from kwhatif.cluster.columns import NodeColumns
-from kwhatif.cluster.shapes import ResourceAxis, ShapeTable
+from kwhatif.cluster.shape_table import ShapeTable
 from tests.builders import FEATURES, GPU, Json, node, pod
 from tests.strategies import PARTS, node_lists
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kwhatif.api.selectors import SelectorError
-from kwhatif.cluster.shapes import NEVER_STARTED, ResourceAxis, ShapeTable, start_time
+from kwhatif.cluster.axis import ResourceAxis
+from kwhatif.cluster.shape_table import ShapeTable
+from kwhatif.cluster.shapes import NEVER_STARTED, start_time
 from tests.builders import FEATURES, GIB, GPU, MIB, Json, container, pod, pods_like, select
 from tests.strategies import Kind, kinds
 

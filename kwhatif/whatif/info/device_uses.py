@@ -8,7 +8,7 @@ from kwhatif.api.core import Node
 from kwhatif.api.devices import ResourceSlice
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.devices import DeviceId
-from kwhatif.cluster.shapes import ShapeTable
+from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.devices.inventory import Inventory
 from kwhatif.devices.selection import selection_of
 from kwhatif.results import DeviceUse

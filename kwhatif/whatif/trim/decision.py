@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kwhatif.api.core import Pod
-from kwhatif.cluster.shapes import PodInfo, ShapeTable
+from kwhatif.cluster.shape_table import ShapeTable
+from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.verdicts import Verdicts
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Scheduler

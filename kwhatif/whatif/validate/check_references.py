@@ -13,7 +13,8 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.devices import Devices
-from kwhatif.cluster.shapes import PodShape, ShapeTable
+from kwhatif.cluster.shape_table import ShapeTable
+from kwhatif.cluster.shapes import PodShape
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
 from kwhatif.whatif.info.usage import pods_by_node
