@@ -16,8 +16,8 @@ from kwhatif.api.others import PodDisruptionBudget, ReplicaSet, StatefulSet
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.framework.interface import Handle, Plugin, PostFilterResult
 from kwhatif.framework.status import Status
+from kwhatif.legacy.plugins import LEGACY
 from kwhatif.plugins import IN_TREE
-from kwhatif.plugins.legacy import LEGACY
 from kwhatif.policy.intree import in_tree
 from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.schedule_one import Scheduler
@@ -402,22 +402,19 @@ def scheduler_for(
 
 def handle_for(name: str, args: Json | None = None, *, features: Features = FEATURES) -> Handle:
     """What a plugin is created with when it has these arguments and nobody to preempt for it."""
-    if name in _LEGACY and features is FEATURES:
+    if name in LEGACY and features is FEATURES:
         features = features_of(LEGACY_MINOR)
-    if name in _LEGACY:
+    if name in LEGACY:
         document: Json | None = _with_legacy_plugin(name, args)
     else:
         document = None if args is None else profile_document(args={name: args})
-    profile = load_configuration(document, source="", features=features if name in _LEGACY else None).profiles[0]
+    profile = load_configuration(document, source="", features=features if name in LEGACY else None).profiles[0]
 
     def nobody(*_: object) -> PostFilterResult:
         return PostFilterResult(Status.unschedulable("nobody to preempt"))
 
     found = profile.args_of(name)
     return Handle(features, {} if found is None else found, nobody)
-
-
-_LEGACY = frozenset(plugin.name for plugin in LEGACY)
 
 
 def _with_legacy_plugin(name: str, args: Json | None) -> Json:
@@ -432,4 +429,4 @@ def _with_legacy_plugin(name: str, args: Json | None) -> Json:
 
 def plugin_of(name: str, args: Json | None = None, *, features: Features = FEATURES) -> Plugin[Any, Any]:
     """An in-tree plugin on its own, with these arguments."""
-    return IN_TREE[name](handle_for(name, args, features=features))
+    return {**IN_TREE, **LEGACY}[name](handle_for(name, args, features=features))

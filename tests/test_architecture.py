@@ -22,6 +22,7 @@ ORDER = (
     {"workloads", "devices"},
     {"framework"},
     {"plugins"},
+    {"legacy"},
     {"scheduling"},
     {"whatif"},
     {"cli"},
@@ -148,7 +149,7 @@ def plugin_modules() -> frozenset[str]:
     """Modules that define a plugin; the others beside them are helpers that plugins share."""
     found = set()
     for module in modules():
-        if not module.startswith("plugins."):
+        if not module.startswith(("plugins.", "legacy.plugins.")):
             continue
         for node in ast.walk(parsed(module)):
             bases = node.bases if isinstance(node, ast.ClassDef) else []
@@ -169,17 +170,33 @@ def test_a_module_defines_one_plugin_and_is_named_after_it() -> None:
 
 
 def test_plugins_never_import_each_other() -> None:
-    registries = ("plugins", "plugins.legacy")
-    wrong = [
-        i for i in ours() if i.room == "plugins" and i.module not in registries and i.target[8:] in plugin_modules()
-    ]
+    registries = ("plugins", "legacy.plugins")
+    wrong = [i for i in ours() if i.module not in registries and i.target[8:] in plugin_modules()]
     assert complaints(wrong) == []
 
 
 def test_beside_plugins_there_are_only_plugins_and_below_them_only_helpers() -> None:
     helpers = {m for m in modules() if m.startswith("plugins.")} - plugin_modules()
-    assert helpers - {"plugins.legacy"} == {m for m in modules() if m.startswith("plugins.shared")}
+    assert helpers == {m for m in modules() if m.startswith("plugins.shared")}
     assert helpers <= {i.target[8:] for i in ours()} | {"plugins.shared"}
+
+
+# --- what is of 1.22
+
+
+def test_nothing_imports_the_legacy_room() -> None:
+    assert complaints([i for i in imports() if i.target_room == "legacy" and i.room != "legacy"]) == []
+
+
+def test_the_legacy_room_is_named_in_one_place() -> None:
+    name = "kwhatif.legacy"
+    strings = {
+        module
+        for module in modules()
+        for node in ast.walk(parsed(module))
+        if isinstance(node, ast.Constant) and node.value == name
+    }
+    assert strings == {"policy.older"}
 
 
 # --- other people's packages

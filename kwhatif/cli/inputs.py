@@ -117,8 +117,8 @@ def read_setup(
     """
     from kwhatif.cli.rules import rules
     from kwhatif.gates.minors import LEGACY_MINOR
-    from kwhatif.policy.legacy.formats import legacy_format
     from kwhatif.policy.load import default_configuration, load_configuration
+    from kwhatif.policy.older import legacy_format
     from kwhatif.scheduling.setup import Setup
 
     cluster_says = snapshot.kubernetes_version if snapshot else None

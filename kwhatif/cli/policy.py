@@ -175,7 +175,7 @@ def _rules(version: str | None, gates: list[str] | None, document: object = None
     """The rules asked for, else those of the last minor that read the document's format."""
     from kwhatif.cli.rules import rules
     from kwhatif.gates.minors import LEGACY_MINOR
-    from kwhatif.policy.legacy.formats import legacy_format
+    from kwhatif.policy.older import legacy_format
 
     notes = Notes()
     legacy = bool(legacy_format(document))

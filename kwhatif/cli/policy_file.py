@@ -22,7 +22,7 @@ def read_policy(file: str) -> tuple[Any, str, tuple[str, ...]]:
     Like kube-scheduler, it looks at no further document, unless one is a ConfigMap: then it is the configuration in
     there. An empty file is an empty document, not none at all. Raises InputError.
     """
-    from kwhatif.policy.legacy.formats import legacy_format
+    from kwhatif.policy.older import legacy_format
     from kwhatif.snapshot.read.documents import read_documents
     from kwhatif.snapshot.read.files import read_paths
 

@@ -15,7 +15,6 @@ from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.plugins.image_locality import ImageLocality
 from kwhatif.plugins.in_tree_volume_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinity
-from kwhatif.plugins.legacy import LEGACY
 from kwhatif.plugins.node_affinity import NodeAffinity
 from kwhatif.plugins.node_declared_features import NodeDeclaredFeatures
 from kwhatif.plugins.node_name import NodeName
@@ -59,7 +58,6 @@ _PLUGINS: tuple[type[Plugin[Any, Any]], ...] = (
     VolumeBinding,
     VolumeRestrictions,
     VolumeZone,
-    *LEGACY,
 )
 IN_TREE: Mapping[str, type[Plugin[Any, Any]]] = {plugin.name: plugin for plugin in _PLUGINS}
 """Name -> class."""

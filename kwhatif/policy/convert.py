@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kwhatif.errors import PolicyError
-from kwhatif.policy.legacy.convert import Conversion, modernized
-from kwhatif.policy.legacy.formats import legacy_format
 from kwhatif.policy.load import load_configuration
+from kwhatif.policy.older import Conversion, legacy, legacy_format
 from kwhatif.policy.profile import SchedulerConfiguration
 from kwhatif.policy.render import as_document
 from kwhatif.versions import LEGACY_MINOR, Features, features_of
@@ -26,7 +25,7 @@ def converted(document: object, *, source: str, features: Features) -> Conversio
         configuration = load_configuration(document, source=source, features=features)
         return Conversion(as_document(configuration), _said(configuration, source))
     before = load_configuration(document, source=source, features=features_of(LEGACY_MINOR))
-    conversion = modernized(before, features)
+    conversion = legacy().translated(before, features)
     # What kube-scheduler would refuse is no answer.
     load_configuration(conversion.document, source=source, features=features)
     return replace(conversion, changes=(*_said(before, source), *conversion.changes))

@@ -25,8 +25,8 @@ from kwhatif.policy.args import (
     VolumeBindingArgs,
 )
 from kwhatif.policy.intree import InTree
-from kwhatif.policy.legacy.default_plugins import default_plugins_of_1_22
 from kwhatif.policy.merge import append_plugins, merge_plugins
+from kwhatif.policy.older import legacy
 from kwhatif.policy.structs import (
     EXTENSION_POINTS,
     ClientConnectionConfiguration,
@@ -56,7 +56,7 @@ _RISING_SHAPE = (
 def default_plugins(facts: InTree) -> Plugins:
     """The plugins of a profile that says nothing: all of them through multiPoint, once there was that."""
     if not facts.features.multi_point:
-        return default_plugins_of_1_22(beta2=True, volume_capacity=facts.features.volume_capacity_priority)
+        return legacy().default_plugins(facts.features)
     enabled = tuple(Plugin(name=name, weight=weight or None) for name, weight in facts.default_plugins)
     return Plugins(multi_point=PluginSet(enabled=enabled))
 

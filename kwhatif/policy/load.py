@@ -10,8 +10,7 @@ from kwhatif.golang.field_errors import aggregate
 from kwhatif.golang.spelling import one_line
 from kwhatif.policy.defaults import enabled_names, with_defaults
 from kwhatif.policy.intree import InTree, in_tree
-from kwhatif.policy.legacy.formats import REMOVED_IN as REMOVED_LEGACY
-from kwhatif.policy.legacy.formats import legacy_format
+from kwhatif.policy.older import GROUP, REMOVED_OLDER, legacy, legacy_format
 from kwhatif.policy.profile import (
     EXTENSION_POINTS,
     FrozenMap,
@@ -20,7 +19,7 @@ from kwhatif.policy.profile import (
     Profile,
     SchedulerConfiguration,
 )
-from kwhatif.policy.reading import GROUP, REMOVED_IN, RefusedError, not_registered, read
+from kwhatif.policy.reading import REMOVED_IN, RefusedError, not_registered, read
 from kwhatif.policy.startup import apply_extenders, start_problems
 from kwhatif.policy.structs import KubeSchedulerConfiguration, KubeSchedulerProfile, Plugins
 from kwhatif.policy.validation import validate
@@ -76,14 +75,12 @@ def examine(
     elif isinstance(document, Mapping) and version:
         if version in ("v1alpha1", "v1alpha2") and not accept_removed:
             return _no_longer_read(document, version)
-        from kwhatif.policy.legacy.reading import read_legacy
-
         try:
-            legacy = read_legacy(document, version, facts, tolerant=accept_removed)
+            reading = legacy().read(document, version, features, accept_removed)
         except RefusedError as refused:
             return _refusal(refused.problems, str(refused))
-        config, older, all_filters = legacy.configuration, legacy.defaults, legacy.all_filters
-        warnings += legacy.notes
+        config, older, all_filters = reading.configuration, reading.defaults, reading.all_filters
+        warnings += reading.notes
     else:
         try:
             config, version, ignored = read(document, facts, accept_removed=accept_removed)
@@ -112,12 +109,10 @@ def _translated(
     """A document in an old format, made into a configuration of a minor that no longer reads it."""
     if not accept_removed:
         return _no_longer_read(document, version)
-    from kwhatif.policy.legacy.convert import modernized
-
     before = examine(document, source=source, features=features_of(LEGACY_MINOR))
     if before.configuration is None:
         return before
-    conversion = modernized(before.configuration, features)
+    conversion = legacy().translated(before.configuration, features)
     outcome = examine(conversion.document, source=source, features=features)
     if outcome.configuration is None:
         return outcome
@@ -129,7 +124,7 @@ def _translated(
 
 def _no_longer_read(document: object, version: str) -> Examination:
     assert isinstance(document, Mapping)
-    hint = f" (removed in Kubernetes {REMOVED_LEGACY[version]}; kwhatif policy convert makes a v1 configuration of it)"
+    hint = f" (removed in Kubernetes {REMOVED_OLDER[version]}; kwhatif policy convert makes a v1 configuration of it)"
     problem = not_registered(str(document["kind"]), str(document["apiVersion"]), hint)
     return _refusal([problem], problem)
 

@@ -16,11 +16,11 @@ from kwhatif.golang.spelling import go_json, go_quote
 from kwhatif.golang.strict_json import MismatchError, decode, object_key, plain, word_for
 from kwhatif.policy.args import ARGS, Args
 from kwhatif.policy.intree import InTree
+from kwhatif.policy.older import GROUP
 from kwhatif.policy.structs import KubeSchedulerConfiguration, KubeSchedulerProfile, PluginConfig
 
-__all__ = ["GROUP", "REMOVED_IN", "RefusedError", "not_registered", "read", "read_body", "refuse_unknown"]
+__all__ = ["REMOVED_IN", "RefusedError", "not_registered", "read", "read_body", "refuse_unknown"]
 
-GROUP = "kubescheduler.config.k8s.io"
 # Versions of the format that still say the same things, and the minor that stopped reading them.
 REMOVED_IN = {"v1beta2": "1.28", "v1beta3": "1.29"}
 _BETA2_ONLY = ("healthzBindAddress", "metricsBindAddress")

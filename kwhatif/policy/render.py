@@ -17,8 +17,8 @@ import yaml
 from kwhatif.golang.spelling import go_number
 from kwhatif.golang.struct_fields import Kind, slots
 from kwhatif.policy.args import Args
+from kwhatif.policy.older import GROUP
 from kwhatif.policy.profile import Profile, SchedulerConfiguration
-from kwhatif.policy.reading import GROUP
 
 __all__ = ["args_document", "as_document", "as_json", "as_yaml", "plain_struct", "yaml_text"]
 

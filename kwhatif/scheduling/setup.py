@@ -17,6 +17,7 @@ from kwhatif.framework.runner import Framework
 from kwhatif.plugins import IN_TREE
 from kwhatif.policy.expand import expand
 from kwhatif.policy.intree import InTree, in_tree
+from kwhatif.policy.older import legacy
 from kwhatif.policy.profile import Profile as PolicyProfile
 from kwhatif.policy.profile import SchedulerConfiguration
 from kwhatif.scheduling.preemption import Preemption
@@ -101,7 +102,9 @@ class Setup:
         return Profile(framework, percentage, waiting, self.extenders)
 
     def _class(self, name: str) -> PluginClass | None:
-        return self.outside.get(name) or (IN_TREE.get(name) if name in self._facts.points else None)
+        if name in self.outside or name not in self._facts.points:
+            return self.outside.get(name)
+        return IN_TREE.get(name) or legacy().plugin(name)
 
     def _points(self, name: str) -> Collection[str] | None:
         known = self._class(name)

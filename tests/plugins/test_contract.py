@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+import kwhatif.legacy.plugins
 import kwhatif.plugins
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
@@ -22,6 +23,7 @@ from kwhatif.cluster.view import Change, NodeView
 from kwhatif.framework.evaluation import change_of
 from kwhatif.framework.interface import HOOKS, MAX_SCORE, Handle, Plugin, Scope, extension_points, overrides
 from kwhatif.framework.status import SKIP, Narrowed, Rejection, Skip, Status
+from kwhatif.legacy.plugins import LEGACY
 from kwhatif.plugins import IN_TREE
 from kwhatif.policy.intree import in_tree
 from kwhatif.versions import LEGACY_MINOR, SUPPORTED_MINORS, features_of
@@ -65,7 +67,11 @@ class ShortNames(Plugin[int, None]):
 def found_plugins() -> list[type[AnyPlugin]]:
     """Every plugin class that a module of the package defines."""
     found: dict[str, type[AnyPlugin]] = {}
-    for module in pkgutil.walk_packages(kwhatif.plugins.__path__, "kwhatif.plugins."):
+    modules = [
+        *pkgutil.walk_packages(kwhatif.plugins.__path__, "kwhatif.plugins."),
+        *pkgutil.walk_packages(kwhatif.legacy.plugins.__path__, "kwhatif.legacy.plugins."),
+    ]
+    for module in modules:
         for value in vars(importlib.import_module(module.name)).values():
             own = isinstance(value, type) and issubclass(value, Plugin) and value.__module__ == module.name
             if own and "name" in vars(value):  # without a name, it is what several plugins have in common
@@ -305,7 +311,7 @@ def read_only(cluster: Cluster) -> Iterator[None]:
 
 
 def test_the_package_holds_the_plugins_of_the_registry_and_no_others() -> None:
-    assert {plugin.name: plugin for plugin in found_plugins()} == dict(IN_TREE)
+    assert {plugin.name: plugin for plugin in found_plugins()} == {**IN_TREE, **LEGACY}
 
 
 @pytest.mark.parametrize("plugin", [pytest.param(plugin, id=plugin.name) for plugin in found_plugins()])

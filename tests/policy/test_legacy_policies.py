@@ -10,10 +10,8 @@ import pytest
 
 from kwhatif.cli.policy_file import read_policy
 from kwhatif.errors import InputError, PolicyError
-from kwhatif.plugins import IN_TREE
-from kwhatif.policy.convert import converted
-from kwhatif.policy.intree import in_tree
-from kwhatif.policy.legacy.names import (
+from kwhatif.legacy.plugins import LEGACY
+from kwhatif.legacy.policy_names import (
     DEFAULT_PREDICATES,
     DEFAULT_PRIORITIES,
     EQUAL_PRIORITY,
@@ -23,6 +21,9 @@ from kwhatif.policy.legacy.names import (
     PREDICATES,
     PRIORITIES,
 )
+from kwhatif.plugins import IN_TREE
+from kwhatif.policy.convert import converted
+from kwhatif.policy.intree import in_tree
 from kwhatif.policy.load import examine, load_configuration
 from kwhatif.policy.profile import Profile, SchedulerConfiguration
 from kwhatif.versions import LEGACY_MINOR, features_of
@@ -291,7 +292,7 @@ def test_every_name_leads_to_a_plugin_that_exists() -> None:
     uses = [use for group in PREDICATES.values() for use in group]
     points = in_tree(OF_1_22).points
     for use in (*uses, *PRIORITIES.values(), *OLD_PRIORITIES.values()):
-        assert use.plugin in IN_TREE
+        assert use.plugin in {**IN_TREE, **LEGACY}
         assert set(use.points) <= set(points[use.plugin]), use
     assert MANDATORY_PREDICATES < DEFAULT_PREDICATES < set(PREDICATES)
     assert set(DEFAULT_PRIORITIES) < set(PRIORITIES)

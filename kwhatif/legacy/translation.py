@@ -38,12 +38,13 @@ from kwhatif.policy.args import (
 )
 from kwhatif.policy.defaults import default_args, with_defaults
 from kwhatif.policy.intree import InTree, in_tree
+from kwhatif.policy.older import Conversion
 from kwhatif.policy.profile import PluginRef, Profile, SchedulerConfiguration
 from kwhatif.policy.render import args_document, plain_struct
 from kwhatif.policy.structs import KubeSchedulerConfiguration
 from kwhatif.versions import LEGACY_MINOR, Features, features_of
 
-__all__ = ["Conversion", "modernized"]
+__all__ = ["translated"]
 
 _FIT, _AFFINITY, _SPREAD = "NodeResourcesFit", "NodeAffinity", "PodTopologySpread"
 _STRATEGIES = ("NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio")
@@ -53,19 +54,7 @@ _MOST_WEIGHT = 100
 """No resource of a scoring strategy, and no preference, may weigh more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """A KubeSchedulerConfiguration v1, and what it does not mean as the original did, a sentence each.
-
-    ``lost`` are those of the changes that nothing makes up for.
-    """
-
-    document: dict[str, Any]
-    changes: tuple[str, ...]
-    lost: tuple[str, ...] = ()
-
-
-def modernized(configuration: SchedulerConfiguration, features: Features) -> Conversion:
+def translated(configuration: SchedulerConfiguration, features: Features) -> Conversion:
     """A configuration of 1.22, complete with its defaults, for a minor that has multiPoint."""
     facts = in_tree(features)
     changes: list[str] = []

@@ -6,8 +6,9 @@ Upstream: pkg/scheduler/apis/config/v1beta1/default_plugins.go and v1beta2/defau
 from __future__ import annotations
 
 from kwhatif.policy.structs import Plugin, Plugins, PluginSet
+from kwhatif.versions import Features
 
-__all__ = ["default_plugins_of_1_22"]
+__all__ = ["default_plugins"]
 
 _POINTS: dict[str, tuple[str, ...]] = {
     "queue_sort": ("PrioritySort",),
@@ -39,12 +40,12 @@ _RENAMED = {"NodeResourcesFit": "NodeResourcesLeastAllocated"}
 """Who scored by resources before v1beta2."""
 
 
-def default_plugins_of_1_22(*, beta2: bool, volume_capacity: bool) -> Plugins:
+def default_plugins(features: Features, *, beta2: bool = True) -> Plugins:
     """Those of v1beta2, or of v1beta1 and what came before it."""
     scores = dict(_SCORES)
     if not beta2:
         scores = {_RENAMED.get(name, name): weight for name, weight in scores.items()} | {"NodePreferAvoidPods": 10000}
-    if volume_capacity:
+    if features.volume_capacity_priority:
         scores["VolumeBinding"] = 1
     sets = {
         attribute: PluginSet(enabled=tuple(Plugin(name=name) for name in names)) for attribute, names in _POINTS.items()

@@ -1,4 +1,4 @@
-"""Old formats read into the structs of today's, field by field.
+"""Documents in formats that 1.22 still read, or that were gone by then, read into the structs of today.
 
 Upstream: kube-scheduler/config/v1alpha1 and v1alpha2 of 1.18 with their conversions in pkg/scheduler/apis/config,
 v1beta1 of 1.22, the algorithm providers of 1.18 (pkg/scheduler/algorithmprovider), and LegacyExtender of v1.
@@ -7,69 +7,84 @@ v1beta1 of 1.22, the algorithm providers of 1.18 (pkg/scheduler/algorithmprovide
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from kwhatif.golang.duration import Duration
 from kwhatif.golang.spelling import go_quote
-from kwhatif.golang.strict_json import MismatchError, object_key
+from kwhatif.golang.strict_json import MismatchError, decode, object_key
+from kwhatif.legacy.default_plugins import default_plugins
+from kwhatif.legacy.policies import RefusedPolicyError, as_configuration
+from kwhatif.legacy.policy_structs import Policy
+from kwhatif.policy.intree import in_tree
+from kwhatif.policy.older import POLICY, LegacyReading
+from kwhatif.policy.reading import RefusedError, read_body, refuse_unknown
+from kwhatif.policy.structs import Plugin, Plugins, PluginSet
+from kwhatif.versions import Features
 
-__all__ = ["GROUP", "REMOVED_IN", "Modernized", "legacy_format", "modernize", "modernize_extenders"]
+__all__ = ["read_legacy"]
 
-GROUP = "kubescheduler.config.k8s.io"
-POLICY = "Policy"
-REMOVED_IN = {POLICY: "1.23", "v1alpha1": "1.19", "v1alpha2": "1.19", "v1beta1": "1.23"}
-"""Old formats, and the minor that stopped reading them."""
-
-DEFAULT_PROVIDER = "DefaultProvider"
-AUTOSCALER_PROVIDER = "ClusterAutoscalerProvider"
+_DEFAULT_PROVIDER = "DefaultProvider"
+_AUTOSCALER_PROVIDER = "ClusterAutoscalerProvider"
 
 Json = dict[str, Any]
 
 
-def legacy_format(document: object) -> str:
-    """``Policy``, ``v1alpha1``, ``v1alpha2`` or ``v1beta1``; empty for every other document."""
-    if not isinstance(document, Mapping):
-        return ""
-    version, kind = document.get("apiVersion"), document.get("kind")
-    if kind == POLICY and version in ("v1", f"{GROUP}/v1"):
-        return POLICY
-    if kind == "KubeSchedulerConfiguration" and isinstance(version, str):
-        group, _, name = version.partition("/")
-        if group == GROUP and name in REMOVED_IN:
-            return name
-    return ""
+def read_legacy(document: Mapping[Any, Any], version: str, features: Features, tolerant: bool) -> LegacyReading:
+    """A document in the old format ``version``; if ``tolerant``, names older than 1.22 are understood.
+
+    Raises RefusedError.
+    """
+    defaults = default_plugins(features, beta2=False)
+    body = {object_key(key, ""): value for key, value in document.items()}
+    body = {key: value for key, value in body.items() if key not in ("apiVersion", "kind")}
+    try:
+        if version == POLICY:
+            return _read_policy(body, defaults, tolerant=tolerant)
+        ignored = [name for name in ("healthzBindAddress", "metricsBindAddress") if body.pop(name, None) is not None]
+        if version == "v1alpha1" and _is_autoscaler(body.pop("algorithmSource", None)):
+            defaults = replace(defaults, score=_packing(defaults.score))
+        _modernize(body, version)
+        configuration = read_body(body, version, in_tree(features))
+    except MismatchError as error:
+        raise RefusedError(str(error)) from None
+    except RefusedPolicyError as error:
+        raise RefusedError(str(error), error.problems) from None
+    notes = tuple(f"{name} is ignored: it does not bear on scheduling" for name in ignored)
+    return LegacyReading(configuration, defaults, notes=notes)
 
 
-@dataclass(frozen=True, slots=True)
-class Modernized:
-    """A document with today's fields only, the ClusterAutoscalerProvider if it was asked for, and what was ignored."""
+def _read_policy(body: Json, defaults: Plugins, *, tolerant: bool) -> LegacyReading:
+    if isinstance(body.get("extenders"), list):
+        body["extenders"] = _modernized_extenders(body["extenders"], "extenders")
+    policy, unknown = decode(Policy, body)
+    refuse_unknown(unknown)
+    configuration, notes = as_configuration(policy, tolerant=tolerant)
+    return LegacyReading(configuration, defaults, policy.always_check_all_predicates, notes)
 
-    body: Json
-    autoscaler: bool
-    notes: tuple[str, ...]
+
+def _packing(score: PluginSet) -> PluginSet:
+    """The ClusterAutoscalerProvider's: full nodes rather than empty ones."""
+    swapped = {"NodeResourcesLeastAllocated": "NodeResourcesMostAllocated"}
+    return PluginSet(
+        enabled=tuple(Plugin(name=swapped.get(p.name, p.name), weight=p.weight) for p in score.enabled),
+        disabled=score.disabled,
+    )
 
 
-def modernize(document: Mapping[Any, Any], version: str) -> Modernized:
-    """A v1alpha1, v1alpha2 or v1beta1 configuration with the fields of v1. Raises MismatchError.
+def _modernize(body: Json, version: str) -> None:
+    """Give a v1alpha1, v1alpha2 or v1beta1 configuration the fields of v1. Raises MismatchError.
 
     Fields that the format does not have stay as they are, for the reader to complain of.
     """
-    body: Json = {object_key(key, ""): value for key, value in document.items()}
-    body.pop("apiVersion", None)
-    body.pop("kind", None)
-    ignored = [name for name in ("healthzBindAddress", "metricsBindAddress") if body.pop(name, None) is not None]
-    autoscaler = False
     if version == "v1alpha1":
-        autoscaler = _is_autoscaler(body.pop("algorithmSource", None))
         body["profiles"] = [_profile_of_v1alpha1(body)]
         _leader_election(body)
     if version in ("v1alpha1", "v1alpha2"):
         _fields_of_profiles(body)
         if isinstance(body.get("extenders"), list):
-            body["extenders"] = modernize_extenders(body["extenders"], "extenders")
-    notes = tuple(f"{name} is ignored: it does not bear on scheduling" for name in ignored)
-    return Modernized(body, autoscaler, notes)
+            body["extenders"] = _modernized_extenders(body["extenders"], "extenders")
 
 
 def _profile_of_v1alpha1(body: Json) -> Json:
@@ -100,11 +115,11 @@ def _is_autoscaler(source: object) -> bool:
         raise MismatchError(
             "algorithmSource.policy", "the Policy is in a file or ConfigMap of its own: give that instead of this file"
         )
-    provider = source.get("provider") or DEFAULT_PROVIDER
-    if provider not in (DEFAULT_PROVIDER, AUTOSCALER_PROVIDER):
-        known = f"known are {AUTOSCALER_PROVIDER} and {DEFAULT_PROVIDER}"
+    provider = source.get("provider") or _DEFAULT_PROVIDER
+    if provider not in (_DEFAULT_PROVIDER, _AUTOSCALER_PROVIDER):
+        known = f"known are {_AUTOSCALER_PROVIDER} and {_DEFAULT_PROVIDER}"
         raise MismatchError("algorithmSource.provider", f"algorithm provider {go_quote(str(provider))}: {known}")
-    return provider == AUTOSCALER_PROVIDER
+    return provider == _AUTOSCALER_PROVIDER
 
 
 def _leader_election(body: Json) -> None:
@@ -203,7 +218,7 @@ _TLS_FIELDS = {
 _RESOURCE_FIELDS = {"name": "name", "ignoredbyscheduler": "ignoredByScheduler"}
 
 
-def modernize_extenders(extenders: list[Any], place: str) -> list[Any]:
+def _modernized_extenders(extenders: list[Any], place: str) -> list[Any]:
     """Extenders as Policies have them: keys in any case, unknown ones ignored, timeouts in nanoseconds."""
     return [
         _extender(extender, f"{place}[{index}]") if isinstance(extender, Mapping) else extender

@@ -11,18 +11,7 @@ from dataclasses import dataclass, field
 
 from kwhatif.golang.field_errors import ROOT
 from kwhatif.golang.spelling import go_quote
-from kwhatif.policy.args import (
-    Args,
-    InterPodAffinityArgs,
-    NodeLabelArgs,
-    NodeResourcesLeastAllocatedArgs,
-    NodeResourcesMostAllocatedArgs,
-    PodTopologySpreadArgs,
-    RequestedToCapacityRatioArgs,
-    ResourceSpec,
-    ServiceAffinityArgs,
-)
-from kwhatif.policy.legacy.names import (
+from kwhatif.legacy.policy_names import (
     DEFAULT_PREDICATES,
     DEFAULT_PRIORITIES,
     EQUAL_PRIORITY,
@@ -34,7 +23,18 @@ from kwhatif.policy.legacy.names import (
     PRIORITIES,
     Use,
 )
-from kwhatif.policy.legacy.structs import Policy, PredicatePolicy, PriorityPolicy
+from kwhatif.legacy.policy_structs import Policy, PredicatePolicy, PriorityPolicy
+from kwhatif.policy.args import (
+    Args,
+    InterPodAffinityArgs,
+    NodeLabelArgs,
+    NodeResourcesLeastAllocatedArgs,
+    NodeResourcesMostAllocatedArgs,
+    PodTopologySpreadArgs,
+    RequestedToCapacityRatioArgs,
+    ResourceSpec,
+    ServiceAffinityArgs,
+)
 from kwhatif.policy.structs import (
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,

@@ -1,0 +1,24 @@
+"""Kubernetes 1.22: the formats of configurations, default plugins and plugins that no later minor has.
+
+Nothing imports this room. ``ROOM`` is what ``kwhatif.policy.older.legacy`` hands to those who ask for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kwhatif.legacy.default_plugins import default_plugins
+from kwhatif.legacy.formats import read_legacy
+from kwhatif.legacy.translation import translated
+from kwhatif.policy.older import Legacy
+
+__all__ = ["ROOM"]
+
+
+def _plugin(name: str) -> type[Any] | None:
+    from kwhatif.legacy.plugins import LEGACY
+
+    return LEGACY.get(name)
+
+
+ROOM = Legacy(read=read_legacy, default_plugins=default_plugins, translated=translated, plugin=_plugin)

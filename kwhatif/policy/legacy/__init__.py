@@ -1,1 +1,0 @@
-"""Formats that kube-scheduler has stopped reading: the Policy, and KubeSchedulerConfigurations before v1beta2."""
