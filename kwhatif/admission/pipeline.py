@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
-from kwhatif.admission import (
-    default_tolerations,
-    extended_resources,
+from kwhatif.admission.answer import Refused
+from kwhatif.admission.plugins import (
+    default_storage_class,
+    default_toleration_seconds,
+    extended_resource_toleration,
     limit_ranger,
-    namespaces,
+    namespace_lifecycle,
     pod_node_selector,
+    pod_toleration_restriction,
+    pod_topology_labels,
     priority,
     runtime_class,
-    storage_class,
-    toleration_restriction,
-    topology_labels,
 )
-from kwhatif.admission.answer import Refused
 from kwhatif.admission.request import Request
 from kwhatif.errors import UsageError
 
@@ -39,18 +40,23 @@ class Plugin:
     validate: Step | None = None
     by_default: bool = True
 
+    @classmethod
+    def of(cls, name: str, module: ModuleType, *, by_default: bool = True) -> Plugin:
+        """The plugin that a module makes up with the functions of these names."""
+        return cls(name, getattr(module, "admit", None), getattr(module, "validate", None), by_default)
+
 
 PLUGINS: tuple[Plugin, ...] = (
-    Plugin("NamespaceLifecycle", namespaces.admit),
-    Plugin("LimitRanger", limit_ranger.admit, limit_ranger.validate),
-    Plugin("PodNodeSelector", pod_node_selector.admit, by_default=False),
-    Plugin("Priority", priority.admit, priority.validate),
-    Plugin("DefaultTolerationSeconds", default_tolerations.admit),
-    Plugin("PodTolerationRestriction", toleration_restriction.admit, toleration_restriction.validate, by_default=False),
-    Plugin("ExtendedResourceToleration", extended_resources.admit, by_default=False),
-    Plugin("DefaultStorageClass", storage_class.admit),
-    Plugin("RuntimeClass", runtime_class.admit, runtime_class.validate),
-    Plugin("PodTopologyLabels", topology_labels.admit),
+    Plugin.of("NamespaceLifecycle", namespace_lifecycle),
+    Plugin.of("LimitRanger", limit_ranger),
+    Plugin.of("PodNodeSelector", pod_node_selector, by_default=False),
+    Plugin.of("Priority", priority),
+    Plugin.of("DefaultTolerationSeconds", default_toleration_seconds),
+    Plugin.of("PodTolerationRestriction", pod_toleration_restriction, by_default=False),
+    Plugin.of("ExtendedResourceToleration", extended_resource_toleration, by_default=False),
+    Plugin.of("DefaultStorageClass", default_storage_class),
+    Plugin.of("RuntimeClass", runtime_class),
+    Plugin.of("PodTopologyLabels", pod_topology_labels),
 )
 
 QUOTA = "ResourceQuota"

@@ -7,15 +7,15 @@ from hashlib import sha256
 
 from kwhatif.admission.answer import Answer, Created, Object, Refused
 from kwhatif.admission.decoding import fill_empty_items, misshapen
-from kwhatif.admission.job_selector import generate_selector
-from kwhatif.admission.label_keys import merge_label_keys
+from kwhatif.admission.defaulting.job_selector import generate_selector
+from kwhatif.admission.defaulting.label_keys import merge_label_keys
+from kwhatif.admission.defaulting.workload_defaults import fill_defaults
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS, QUOTA, chosen
-from kwhatif.admission.problems import Problems
-from kwhatif.admission.quota import Quotas
+from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.request import Request, copied, within
 from kwhatif.admission.resources import resource_name
-from kwhatif.admission.validate_workload import check_object
-from kwhatif.admission.workload_defaults import fill_defaults
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.validate_workload import check_object
 from kwhatif.admission.world import World, name_of, namespace_of
 
 __all__ = ["ApiServer"]

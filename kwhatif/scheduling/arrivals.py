@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kwhatif.admission.device_claims import device_claims
-from kwhatif.admission.ephemeral import ephemeral_claims
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.workloads.device_claims import device_claims
+from kwhatif.workloads.ephemeral_claims import ephemeral_claims
 
 __all__ = ["with_claims"]
 

@@ -6,7 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from kwhatif.admission.name_rules import dns_label, dns_subdomain, label_key, label_value, port_name, port_number
+from kwhatif.admission.validation.name_rules import (
+    dns_label,
+    dns_subdomain,
+    label_key,
+    label_value,
+    port_name,
+    port_number,
+)
 
 LONG = "a" * 64
 

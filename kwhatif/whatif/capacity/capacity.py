@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.quota import Quotas
+from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.world import namespace_of
 from kwhatif.api.core import Volume
 from kwhatif.api.others import PersistentVolumeClaim

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from kwhatif.admission.answer import Change, Created, Object, Refused
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS
-from kwhatif.admission.priority import SYSTEM_CLASSES
+from kwhatif.admission.plugins.priority import SYSTEM_CLASSES
 from kwhatif.admission.server import ApiServer
 from kwhatif.admission.world import World, name_of, namespace_of
 from kwhatif.api.core import Pod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from kwhatif.admission.priority import SYSTEM_CLASSES
+from kwhatif.admission.plugins.priority import SYSTEM_CLASSES
 from kwhatif.api.core import Pod
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, struct_for
 from kwhatif.api.others import PodDisruptionBudget, PriorityClass

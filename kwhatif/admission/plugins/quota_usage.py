@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kwhatif.admission.amounts import Amounts, amounts, of_pod
 from kwhatif.admission.answer import Object
+from kwhatif.admission.plugins.container_amounts import Amounts, amounts, of_pod
 from kwhatif.admission.request import each
-from kwhatif.admission.resource_names import is_extended, is_native
 from kwhatif.admission.resources import known_kind, resource_name
+from kwhatif.admission.validation.resource_names import is_extended, is_native
 from kwhatif.api.quantity import Quantity
 
 __all__ = ["counted_names", "must_specify", "usage"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kwhatif.admission.amounts import amounts, of_containers, pod_level_resource
 from kwhatif.admission.answer import Object
+from kwhatif.admission.plugins.container_amounts import amounts, of_containers, pod_level_resource
 from kwhatif.admission.request import Request, each, within
 from kwhatif.api.quantity import Quantity
 

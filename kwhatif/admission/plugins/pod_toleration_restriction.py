@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 
 from kwhatif.admission.answer import Object, Refused
-from kwhatif.admission.quota_scopes import best_effort
+from kwhatif.admission.plugins.quota_scopes import best_effort
+from kwhatif.admission.plugins.toleration_merging import merged, within_whitelist
 from kwhatif.admission.request import Request, copied, each, within
-from kwhatif.admission.tolerations import merged, within_whitelist
 
 __all__ = ["admit", "validate"]
 

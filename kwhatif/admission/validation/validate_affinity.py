@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.name_rules import check_label_key, check_labels, dns_label, dns_subdomain, label_value
-from kwhatif.admission.problems import Problems
 from kwhatif.admission.request import each
+from kwhatif.admission.validation.name_rules import check_label_key, check_labels, dns_label, dns_subdomain, label_value
+from kwhatif.admission.validation.problems import Problems
 
 __all__ = ["REQUIRED", "check_affinity", "check_label_keys", "check_label_selector"]
 

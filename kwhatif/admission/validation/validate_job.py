@@ -6,11 +6,17 @@ Upstream: pkg/apis/batch/validation/validation.go. A cron job's schedule is not 
 from __future__ import annotations
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.name_rules import dns_label
-from kwhatif.admission.problems import Problems
-from kwhatif.admission.validate_affinity import check_label_selector
-from kwhatif.admission.validate_pod import check_metadata
-from kwhatif.admission.validate_template import check_template, labels_match, matches, not_negative, shown_selector
+from kwhatif.admission.validation.name_rules import dns_label
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.validate_affinity import check_label_selector
+from kwhatif.admission.validation.validate_pod import check_metadata
+from kwhatif.admission.validation.validate_template import (
+    check_template,
+    labels_match,
+    matches,
+    not_negative,
+    shown_selector,
+)
 from kwhatif.admission.world import name_of
 
 __all__ = ["check_cron_job", "check_job"]

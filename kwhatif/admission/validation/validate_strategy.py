@@ -9,8 +9,8 @@ import re
 from typing import Any
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.problems import Problems
-from kwhatif.admission.validate_template import not_negative
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.validate_template import not_negative
 
 __all__ = ["check_daemon_set", "check_deployment", "check_stateful_set"]
 

@@ -6,8 +6,8 @@ Upstream: pkg/apis/core/validation/validation.go. Operators that compare numbers
 from __future__ import annotations
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.name_rules import check_label_key, label_value
-from kwhatif.admission.problems import Problems
+from kwhatif.admission.validation.name_rules import check_label_key, label_value
+from kwhatif.admission.validation.problems import Problems
 
 __all__ = ["check_tolerations"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kwhatif.admission.amounts import Amounts, amounts
 from kwhatif.admission.answer import Object, Refused
-from kwhatif.admission.quota_scopes import in_scope
-from kwhatif.admission.quota_usage import counted_names, must_specify, usage
+from kwhatif.admission.plugins.container_amounts import Amounts, amounts
+from kwhatif.admission.plugins.quota_scopes import in_scope
+from kwhatif.admission.plugins.quota_usage import counted_names, must_specify, usage
 from kwhatif.admission.request import Request
 from kwhatif.admission.world import World, name_of, namespace_of
 from kwhatif.api.quantity import Quantity

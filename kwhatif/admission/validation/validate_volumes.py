@@ -5,11 +5,11 @@ Upstream: pkg/apis/core/validation/validation.go.
 
 from __future__ import annotations
 
-from kwhatif.admission.amounts import amounts
 from kwhatif.admission.answer import Object
-from kwhatif.admission.name_rules import dns_label, dns_subdomain
-from kwhatif.admission.problems import Problems
-from kwhatif.admission.validate_affinity import check_label_selector
+from kwhatif.admission.plugins.container_amounts import amounts
+from kwhatif.admission.validation.name_rules import dns_label, dns_subdomain
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.validate_affinity import check_label_selector
 from kwhatif.api.quantity import Quantity
 
 __all__ = ["check_claim_spec", "check_resource_claims", "check_volumes"]

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.name_rules import check_labels
-from kwhatif.admission.problems import Problems
 from kwhatif.admission.request import each
-from kwhatif.admission.validate_pod import check_deletion_cost, check_pod_spec
+from kwhatif.admission.validation.name_rules import check_labels
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.validate_pod import check_deletion_cost, check_pod_spec
 from kwhatif.api.decode import convert
 from kwhatif.api.meta import LabelSelector
 from kwhatif.api.selectors import Selector, SelectorError

@@ -6,8 +6,8 @@ Upstream: pkg/apis/core/validation/validation.go.
 from __future__ import annotations
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.problems import Problems
-from kwhatif.admission.validate_affinity import check_label_keys, check_label_selector
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.validate_affinity import check_label_keys, check_label_selector
 
 __all__ = ["check_spread_constraints"]
 

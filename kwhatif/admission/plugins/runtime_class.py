@@ -5,10 +5,10 @@ Upstream: plugin/pkg/admission/runtimeclass/admission.go.
 
 from __future__ import annotations
 
-from kwhatif.admission.amounts import amounts
 from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.plugins.container_amounts import amounts
+from kwhatif.admission.plugins.toleration_merging import merged
 from kwhatif.admission.request import Request, copied, each, within
-from kwhatif.admission.tolerations import merged
 
 __all__ = ["admit", "validate"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.pod_defaults import STEP, default_pod, default_pod_spec
+from kwhatif.admission.defaulting.pod_defaults import STEP, default_pod, default_pod_spec
 from kwhatif.admission.request import Request, copied, each, within
 
 __all__ = ["fill_defaults"]

@@ -5,8 +5,8 @@ Upstream: pkg/quota/v1/evaluator/core (pods.go, persistent_volume_claims.go).
 
 from __future__ import annotations
 
-from kwhatif.admission.amounts import amounts
 from kwhatif.admission.answer import Object
+from kwhatif.admission.plugins.container_amounts import amounts
 from kwhatif.admission.request import each
 from kwhatif.admission.resources import known_kind
 from kwhatif.api.quantity import Quantity

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kwhatif.admission.amounts import amounts, of_containers, pod_level_resource
 from kwhatif.admission.answer import Object
-from kwhatif.admission.name_rules import dns_label, label_key
-from kwhatif.admission.problems import Problems
+from kwhatif.admission.plugins.container_amounts import amounts, of_containers, pod_level_resource
 from kwhatif.admission.request import each
-from kwhatif.admission.resource_names import (
+from kwhatif.admission.validation.name_rules import dns_label, label_key
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.resource_names import (
     is_container_resource,
     is_extended,
     is_huge_pages,

@@ -6,9 +6,9 @@ Upstream: plugin/pkg/admission/extendedresourcetoleration/admission.go.
 from __future__ import annotations
 
 from kwhatif.admission.answer import Refused
+from kwhatif.admission.plugins.toleration_merging import with_toleration
 from kwhatif.admission.request import Request, each, within
-from kwhatif.admission.resource_names import is_extended
-from kwhatif.admission.tolerations import with_toleration
+from kwhatif.admission.validation.resource_names import is_extended
 
 __all__ = ["admit"]
 

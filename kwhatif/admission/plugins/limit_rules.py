@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.admission.amounts import Amounts, amounts
 from kwhatif.admission.answer import Object
+from kwhatif.admission.plugins.container_amounts import Amounts, amounts
 from kwhatif.api.quantity import Quantity
 
 __all__ = ["broken_rules"]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from kwhatif.admission.problems import Problems
+from kwhatif.admission.validation.problems import Problems
 from kwhatif.api.label_text import is_label_key, is_label_value
 
 __all__ = [

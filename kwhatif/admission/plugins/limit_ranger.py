@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kwhatif.admission.amounts import Amounts, amounts, of_containers
 from kwhatif.admission.answer import Object, Refused
-from kwhatif.admission.limit_rules import broken_rules
+from kwhatif.admission.plugins.container_amounts import Amounts, amounts, of_containers
+from kwhatif.admission.plugins.limit_rules import broken_rules
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.world import name_of
 

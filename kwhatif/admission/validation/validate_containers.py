@@ -6,10 +6,10 @@ Upstream: pkg/apis/core/validation/validation.go.
 from __future__ import annotations
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.name_rules import dns_label, port_name, port_number
-from kwhatif.admission.problems import Problems
 from kwhatif.admission.request import each
-from kwhatif.admission.validate_resources import check_container_resources
+from kwhatif.admission.validation.name_rules import dns_label, port_name, port_number
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.validate_resources import check_container_resources
 
 __all__ = ["check_containers", "check_host_network"]
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.name_rules import check_labels, dns_label, dns_subdomain, label_key
-from kwhatif.admission.problems import Problems
 from kwhatif.admission.request import each
-from kwhatif.admission.validate_affinity import check_affinity
-from kwhatif.admission.validate_containers import check_containers, check_host_network
-from kwhatif.admission.validate_resources import check_overhead, check_pod_resources
-from kwhatif.admission.validate_spread import check_spread_constraints
-from kwhatif.admission.validate_tolerations import check_tolerations
-from kwhatif.admission.validate_volumes import check_resource_claims, check_volumes
+from kwhatif.admission.validation.name_rules import check_labels, dns_label, dns_subdomain, label_key
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.validate_affinity import check_affinity
+from kwhatif.admission.validation.validate_containers import check_containers, check_host_network
+from kwhatif.admission.validation.validate_resources import check_overhead, check_pod_resources
+from kwhatif.admission.validation.validate_spread import check_spread_constraints
+from kwhatif.admission.validation.validate_tolerations import check_tolerations
+from kwhatif.admission.validation.validate_volumes import check_resource_claims, check_volumes
 from kwhatif.admission.world import name_of
 
 __all__ = ["check_deletion_cost", "check_metadata", "check_pod", "check_pod_spec"]

@@ -7,22 +7,22 @@ controllers, pkg/apis/core/validation/validation.go.
 from __future__ import annotations
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.name_rules import check_labels, dns_label
-from kwhatif.admission.problems import Problems
 from kwhatif.admission.request import each
 from kwhatif.admission.resources import known_kind
-from kwhatif.admission.validate_affinity import check_label_selector
-from kwhatif.admission.validate_job import check_cron_job, check_job
-from kwhatif.admission.validate_pod import check_metadata, check_pod
-from kwhatif.admission.validate_strategy import check_daemon_set, check_deployment, check_stateful_set
-from kwhatif.admission.validate_template import (
+from kwhatif.admission.validation.name_rules import check_labels, dns_label
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.validate_affinity import check_label_selector
+from kwhatif.admission.validation.validate_job import check_cron_job, check_job
+from kwhatif.admission.validation.validate_pod import check_metadata, check_pod
+from kwhatif.admission.validation.validate_strategy import check_daemon_set, check_deployment, check_stateful_set
+from kwhatif.admission.validation.validate_template import (
     check_template,
     labels_match,
     not_negative,
     only_always,
     shown_selector,
 )
-from kwhatif.admission.validate_volumes import check_claim_spec
+from kwhatif.admission.validation.validate_volumes import check_claim_spec
 
 __all__ = ["check_object"]
 
