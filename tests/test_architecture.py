@@ -76,9 +76,10 @@ def parsed(module: str) -> ast.Module:
 
 
 def walk(node: ast.AST, *, deferred: bool = False) -> Iterator[tuple[ast.AST, bool]]:
-    """Every node below, and whether it is inside a function."""
+    """Every node below, and whether it is inside a function or for type checkers alone."""
     for child in ast.iter_child_nodes(node):
         inside = deferred or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        inside = inside or (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING")
         yield child, inside
         yield from walk(child, deferred=inside)
 
@@ -210,6 +211,14 @@ def test_the_command_line_is_the_only_one_to_know_typer() -> None:
     assert {i.room for i in imports() if i.package in ("typer", "click")} == {"cli"}
 
 
-def test_the_client_of_live_clusters_is_imported_in_one_place_when_it_is_needed() -> None:
-    clients = [i for i in imports() if i.package == "kubernetes"]
-    assert complaints([i for i in clients if i.module != "snapshot.live.client" or not i.deferred]) == []
+@pytest.mark.parametrize(
+    ("package", "users"),
+    [
+        ("kubernetes", {"snapshot.live.client"}),
+        ("urllib3", {"snapshot.live.client", "scheduling.extenders.call"}),
+    ],
+)
+def test_what_talks_over_a_network_is_imported_in_few_places_when_it_is_needed(package: str, users: set[str]) -> None:
+    found = [i for i in imports() if i.package == package]
+    assert {i.module for i in found} == users
+    assert complaints([i for i in found if not i.deferred]) == []

@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length") or 0)
         body = json.loads(self.rfile.read(length)) if length else None
         server.requests.append((verb, body))
-        server.headers = dict(self.headers)
+        server.headers = {name.title(): value for name, value in self.headers.items()}
         answer = server.answers.get(verb, Raw(code=404))
         if callable(answer):
             answer = answer(body)

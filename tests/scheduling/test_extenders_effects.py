@@ -118,7 +118,7 @@ UNKNOWN_POD = (
             id="null, which is the end of kube-scheduler",
         ),
         pytest.param(Raw(code=500), "failed preempt with extender at URL {url}/preempt, code 500", id="an error"),
-        pytest.param(HANGS_UP, 'Post "{url}/preempt": EOF', id="no answer"),
+        pytest.param(HANGS_UP, "extender {url}/preempt: it closed the connection without an answer", id="no answer"),
     ],
 )
 def test_nobody_is_evicted(answer: Any, problem: str) -> None:
@@ -176,7 +176,7 @@ def test_unless_it_is_asked_for() -> None:
     [
         pytest.param({"Error": "taken"}, "taken", id="a refusal"),
         pytest.param(Raw(code=404), "failed bind with extender at URL {url}/bind, code 404", id="an error"),
-        pytest.param(Raw(b""), "EOF", id="no answer"),
+        pytest.param(Raw(b""), "extender {url}/bind: its answer is empty", id="no answer"),
     ],
 )
 @pytest.mark.parametrize("ignorable", [False, True])

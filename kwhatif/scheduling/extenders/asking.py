@@ -25,8 +25,9 @@ from kwhatif.framework.verdicts import Verdicts
 from kwhatif.golang.spelling import go_quote
 from kwhatif.policy.structs import Extender as Configured
 from kwhatif.scheduling.attempt import EXTENDER
-from kwhatif.scheduling.extenders.client import Extender, ExtenderError
-from kwhatif.scheduling.extenders.wire import FilterAnswer
+from kwhatif.scheduling.extenders.call import ExtenderError
+from kwhatif.scheduling.extenders.client import Extender
+from kwhatif.scheduling.extenders.wire import FilterResult
 from kwhatif.scheduling.victims import Claim
 
 __all__ = ["Asking", "Extenders"]
@@ -207,22 +208,24 @@ class Asking:
                 raise
             self._take(extender, answer)
 
-    def _take(self, extender: Extender, answer: FilterAnswer) -> None:
+    def _take(self, extender: Extender, answer: FilterResult) -> None:
         features = self._cluster.shapes.features
-        for name, message in {**answer.failed, **answer.unresolvable}.items():
-            opinion = Opinion(message, name in answer.unresolvable, extender.name)
+        hopeless = answer.failed_and_unresolvable_nodes
+        reasons = answer.failed_nodes | hopeless
+        for name, message in reasons.items():
+            opinion = Opinion(message, name in hopeless, extender.name)
             before = self.opinions.get(name, ()) if features.extenders_reasons_add_up else ()
             self.opinions[name] = (*before, opinion)
         asked = self.rows.tolist()
-        if not extender.whole_nodes and answer.names is not None:
+        if not extender.whole_nodes and answer.node_names is not None:
             known = {node.name: node for node in self.nodes}
-            self.nodes = [known[name] for name in answer.names]
+            self.nodes = [known[name] for name in answer.node_names]
         else:
-            self.nodes = self._ours(extender, answer.nodes or ())
+            self.nodes = self._ours(extender, answer.nodes.items if answer.nodes else ())
             self.fresh = extender
         rows = [self._cluster.columns.row(node.name) for node in self.nodes]
         self.rows = np.array(rows, np.intp)
-        named = {self._cluster.columns.row(name) for name in (*answer.failed, *answer.unresolvable)}
+        named = {self._cluster.columns.row(name) for name in reasons}
         self.silent |= {row: extender.name for row in asked if row not in named and row not in rows}
 
     def _ours(self, extender: Extender, nodes: Sequence[Node]) -> list[Node]:
@@ -295,8 +298,8 @@ class Asking:
             extender.failed("prioritize", self._pod, error, "it gave no scores")
             return None
         sums: dict[str, int] = {}
-        for host, score in answer:
-            sums[host] = sums.get(host, 0) + score
+        for said in answer:
+            sums[said.host] = sums.get(said.host, 0) + said.score
         raw = np.array([_int64(sums.get(node.name, 0)) for node in self.nodes], np.int64)
         return PluginScore(extender.name, extender.weight, raw, raw * SCALE)
 

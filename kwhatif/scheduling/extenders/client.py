@@ -6,7 +6,7 @@ Upstream: pkg/scheduler/extender.go (HTTPExtender).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -17,26 +17,16 @@ from kwhatif.golang.duration import Duration
 from kwhatif.golang.spelling import go_quote, without_password
 from kwhatif.policy.structs import Extender as Configured
 from kwhatif.scheduling.extenders import wire
-from kwhatif.scheduling.extenders.gojson import GoJsonError
-from kwhatif.scheduling.extenders.post import PostError, post
-from kwhatif.scheduling.extenders.tls import context_for
+from kwhatif.scheduling.extenders.call import Caller, ExtenderError
 from kwhatif.scheduling.victims import Claim
 
-__all__ = ["Extender", "ExtenderError", "Failure"]
+__all__ = ["Extender", "Failure"]
 
 T = TypeVar("T")
 
 MOST_TIMEOUTS = 3
 """An extender that let so many calls in a row run out of time is not called again: it would take for ever."""
 DEFAULT_TIMEOUT = Duration.of_seconds(5)
-
-
-class ExtenderError(Exception):
-    """An extender gave no answer, or none that can be used. ``late`` if that is because time ran out."""
-
-    def __init__(self, text: str, *, late: bool = False) -> None:
-        self.late = late
-        super().__init__(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +51,8 @@ class Extender:
     def __init__(self, configured: Configured) -> None:
         self._configured = configured
         # A negative one is no limit at all to upstream; here there always is one.
-        self._seconds = (configured.http_timeout if configured.http_timeout > 0 else DEFAULT_TIMEOUT).seconds
-        self._context = context_for(configured)
+        limit = configured.http_timeout if configured.http_timeout > 0 else DEFAULT_TIMEOUT
+        self._caller = Caller(configured, limit)
         self._texts = None if configured.node_cache_capable else wire.NodeTexts()
         self._managed = frozenset(resource.name for resource in configured.managed_resources)
         self._in_a_row = 0
@@ -100,38 +90,36 @@ class Extender:
 
     # --- what it can be asked. All raise ExtenderError.
 
-    def filter(self, info: PodInfo, nodes: Sequence[Node]) -> wire.FilterAnswer:
-        answer = self._ask(
-            "filter", self._configured.filter_verb, wire.request(info, nodes, self._texts), wire.filter_answer
-        )
+    def filter(self, info: PodInfo, nodes: Sequence[Node]) -> wire.FilterResult:
+        body = wire.request(info, nodes, self._texts)
+        answer = self._ask("filter", self._configured.filter_verb, body, wire.FilterResult) or wire.FilterResult()
         if answer.error:
             raise ExtenderError(answer.error)
-        if answer.names is None or self.whole_nodes:
-            return answer
-        known = {node.name for node in nodes}
-        for name in answer.names:
-            if name not in known:
-                raise ExtenderError(
-                    f"extender {go_quote(self.name)} claims a filtered node {go_quote(name)} "
-                    "which is not found in the input node list"
-                )
+        if not self.whole_nodes:
+            known = {node.name for node in nodes}
+            for name in answer.node_names or ():
+                if name not in known:
+                    raise ExtenderError(
+                        f"extender {go_quote(self.name)} claims a filtered node {go_quote(name)} "
+                        "which is not found in the input node list"
+                    )
         return answer
 
-    def prioritize(self, info: PodInfo, nodes: Sequence[Node]) -> list[tuple[str, int]]:
+    def prioritize(self, info: PodInfo, nodes: Sequence[Node]) -> list[wire.HostPriority]:
         """Scores by host, not yet weighed."""
-        return self._ask(
-            "prioritize", self._configured.prioritize_verb, wire.request(info, nodes, self._texts), wire.priorities
-        )
+        body = wire.request(info, nodes, self._texts)
+        return self._ask("prioritize", self._configured.prioritize_verb, body, list[wire.HostPriority]) or []
 
     def preempt(self, info: PodInfo, cluster: Cluster, claims: Mapping[str, Claim]) -> dict[str, Claim]:
         body = wire.preempt_request(info, claims, whole=self.whole_nodes)
-        answer = self._ask("preempt", self._configured.preempt_verb, body, wire.preempt_answer)
-        return {node: self._claim(cluster, node, meta) for node, meta in answer.items()}
+        answer = self._ask("preempt", self._configured.preempt_verb, body, wire.PreemptionResult)
+        left = sorted(answer.node_name_to_meta_victims.items()) if answer else ()
+        return {node: self._claim(cluster, node, meta) for node, meta in left}
 
     def bind(self, info: PodInfo, node: str) -> None:
-        error = self._ask("bind", self._configured.bind_verb, wire.bind_request(info, node), wire.bind_error)
-        if error:
-            raise ExtenderError(error)
+        answer = self._ask("bind", self._configured.bind_verb, wire.bind_request(info, node), wire.BindingResult)
+        if answer and answer.error:
+            raise ExtenderError(answer.error)
 
     def _claim(self, cluster: Cluster, node: str, meta: wire.MetaVictims | None) -> Claim:
         """Uids are pods of that node again."""
@@ -142,35 +130,31 @@ class Extender:
             # kube-scheduler does not survive this one.
             raise ExtenderError(f"extender: {self.name} has null for the victims on node: {node}")
         there = {pod.uid: pod for pod in cluster.pods_on[row]}
-        victims = []
-        for uid in meta.uids:
-            if uid is None or uid not in there:
-                spelt = "<nil>" if uid is None else f"&{{{uid}}}"
+        for pod in meta.pods:
+            if pod is None or pod.uid not in there:
+                spelt = "<nil>" if pod is None else f"&{{{pod.uid}}}"
                 raise ExtenderError(
                     f"extender: {self.name} claims to preempt pod (UID: {spelt}) on node: {node}, "
                     "but the pod is not found on that node"
                 )
-            victims.append(there[uid])
-        return Claim(tuple(victims), meta.violations)
+        return Claim(tuple(there[pod.uid] for pod in meta.pods if pod), meta.violations)
 
-    def _ask(self, point: str, verb: str, body: bytes, read: Callable[[bytes], T]) -> T:
+    def _ask(self, point: str, verb: str, body: bytes, answer: type[T]) -> T | None:
         if self._in_a_row >= MOST_TIMEOUTS:
             self.spared += 1
             raise ExtenderError(self._last)
         self.calls[point] += 1
         url = f"{self.url.rstrip('/')}/{verb}"
-        tls = self._configured.tls_config
         try:
-            code, answer = post(
-                url, body, seconds=self._seconds, context=self._context, server_name=tls.server_name if tls else ""
-            )
-        except PostError as error:
+            code, text = self._caller.post(url, body)
+        except ExtenderError as error:
             self._in_a_row, self._last = (self._in_a_row + 1 if error.late else 0), str(error)
-            raise ExtenderError(str(error), late=error.late) from None
+            raise
         self._in_a_row = 0
+        shown = without_password(url)
         if code != 200:
-            raise ExtenderError(f"failed {verb} with extender at URL {without_password(url)}, code {code}")
+            raise ExtenderError(f"failed {verb} with extender at URL {shown}, code {code}")
         try:
-            return read(answer)
-        except GoJsonError as error:
-            raise ExtenderError(str(error)) from None
+            return wire.read(text, answer)
+        except ExtenderError as error:
+            raise ExtenderError(f"extender {shown}: {error}") from None

@@ -6,11 +6,12 @@ the fields that are kept of them. Upstream: kube-scheduler/extender/v1/types.go.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, TypeVar
 
 import msgspec
+from msgspec import Struct, inspect
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
@@ -18,22 +19,25 @@ from kwhatif.api.decode import convert
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
-from kwhatif.scheduling.extenders.gojson import At, GoJsonError, integer, list_of, map_of, parse, plain, struct, text
+from kwhatif.golang.spelling import go_quote
+from kwhatif.scheduling.extenders.call import ExtenderError
 from kwhatif.scheduling.victims import Claim
 
 __all__ = [
-    "FilterAnswer",
+    "BindingResult",
+    "FilterResult",
+    "HostPriority",
     "MetaVictims",
     "NodeTexts",
-    "bind_error",
+    "PreemptionResult",
     "bind_request",
-    "filter_answer",
-    "preempt_answer",
     "preempt_request",
-    "priorities",
+    "read",
     "request",
 ]
 
+T = TypeVar("T")
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 _encode = msgspec.json.Encoder(enc_hook=plain_quantity).encode
 
 
@@ -96,83 +100,78 @@ def _sent(info: PodInfo, node: str = "") -> Pod:
 # --- what comes back
 
 
-@dataclass(frozen=True, slots=True)
-class FilterAnswer:
-    """ExtenderFilterResult. ``nodes`` and ``names`` are None where the answer does not have them."""
-
-    nodes: list[Node] | None
-    names: list[str] | None
-    failed: dict[str, str]
-    unresolvable: dict[str, str]
-    error: str
+class NodeList(Struct):
+    items: list[Node] = []
 
 
-@dataclass(frozen=True, slots=True)
-class MetaVictims:
-    """The uids of pods that are to leave a node; None for an entry without a pod."""
+class FilterResult(Struct, rename="pascal"):
+    """ExtenderFilterResult. ``nodes`` and ``node_names`` are None where the answer does not have them."""
 
-    uids: list[str | None]
-    violations: int
-
-
-_NODE_LIST = struct("NodeList", {"items": list_of(plain, "[]v1.Node")})
-_MESSAGES = map_of(text, "v1.FailedNodesMap")
-_FILTER = struct(
-    "ExtenderFilterResult",
-    {
-        "Nodes": _NODE_LIST,
-        "NodeNames": list_of(text, "[]string"),
-        "FailedNodes": _MESSAGES,
-        "FailedAndUnresolvableNodes": _MESSAGES,
-        "Error": text,
-    },
-)
-_PRIORITIES = list_of(struct("HostPriority", {"Host": text, "Score": integer}), "v1.HostPriorityList")
-_VICTIMS = struct(
-    "MetaVictims",
-    {"Pods": list_of(struct("MetaPod", {"UID": text}), "[]*v1.MetaPod"), "NumPDBViolations": integer},
-)
-_PREEMPTION = struct(
-    "ExtenderPreemptionResult", {"NodeNameToMetaVictims": map_of(_VICTIMS, "map[string]*v1.MetaVictims")}
-)
-_BINDING = struct("ExtenderBindingResult", {"Error": text})
+    nodes: NodeList | None = None
+    node_names: list[str] | None = None
+    failed_nodes: dict[str, str] = {}
+    failed_and_unresolvable_nodes: dict[str, str] = {}
+    error: str = ""
 
 
-def filter_answer(data: bytes) -> FilterAnswer:
-    """Raises GoJsonError."""
-    found = _FILTER(parse(data), At()) or _FILTER(parse(b"{}"), At())
-    assert found is not None
-    listed = found["Nodes"]
-    nodes = None if listed is None else [_node(raw) for raw in listed["items"] or ()]
-    return FilterAnswer(
-        nodes, found["NodeNames"], found["FailedNodes"], found["FailedAndUnresolvableNodes"], found["Error"]
-    )
+class HostPriority(Struct, rename="pascal"):
+    host: str = ""
+    score: Int64 = 0
 
 
-def _node(raw: Any) -> Node:
+class MetaPod(Struct):
+    uid: str = msgspec.field(name="UID", default="")
+
+
+class MetaVictims(Struct):
+    """The pods that are to leave a node; None for an entry without a pod."""
+
+    pods: list[MetaPod | None] = msgspec.field(name="Pods", default_factory=list)
+    violations: Int64 = msgspec.field(name="NumPDBViolations", default=0)
+
+
+class PreemptionResult(Struct, rename="pascal"):
+    node_name_to_meta_victims: dict[str, MetaVictims | None] = {}
+
+
+class BindingResult(Struct, rename="pascal"):
+    error: str = ""
+
+
+def read(data: bytes, type_: type[T]) -> T | None:
+    """The answer, read as Go reads it: names of fields in any case, null as nothing, and nothing after the first value.
+
+    None for null. Raises ExtenderError.
+    """
+    text = data.decode("utf-8", "replace").strip()
+    if not text:
+        raise ExtenderError("its answer is empty")
     try:
-        return convert({} if raw is None else raw, Node)
+        value, _ = json.JSONDecoder(parse_constant=_refuse).raw_decode(text)
+        return None if value is None else convert(_spelt(value, inspect.type_info(type_)), type_)
     except InputError as error:
         place = error.place.removeprefix("$").removeprefix(".")
-        raise GoJsonError(f"json: cannot unmarshal Nodes.items.{place}: {error.problem}") from None
+        raise ExtenderError(f"its answer cannot be used: {place}{': ' if place else ''}{error.problem}") from None
+    except (ValueError, RecursionError):
+        shown = text if len(text) <= 60 else f"{text[:59]}…"
+        raise ExtenderError(f"its answer is not JSON: {go_quote(shown)}") from None
 
 
-def priorities(data: bytes) -> list[tuple[str, int]]:
-    """HostPriorityList as pairs of host and score. Raises GoJsonError."""
-    return [(found["Host"], found["Score"]) if found else ("", 0) for found in _PRIORITIES(parse(data), At()) or ()]
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
 
 
-def preempt_answer(data: bytes) -> dict[str, MetaVictims | None]:
-    """ExtenderPreemptionResult: uids by node. Raises GoJsonError."""
-    found = _PREEMPTION(parse(data), At())
-    victims: dict[str, MetaVictims | None] = {}
-    for node, meta in sorted((found or {}).get("NodeNameToMetaVictims", {}).items()):
-        uids = None if meta is None else [pod and pod["UID"] for pod in meta["Pods"] or ()]
-        victims[node] = None if meta is None or uids is None else MetaVictims(uids, meta["NumPDBViolations"])
-    return victims
-
-
-def bind_error(data: bytes) -> str:
-    """What ExtenderBindingResult says went wrong; empty for nothing. Raises GoJsonError."""
-    found = _BINDING(parse(data), At())
-    return found["Error"] if found else ""
+def _spelt(value: object, kind: inspect.Type) -> object:
+    """The value with the fields of answers under their own names; whole nodes are left as they are."""
+    match kind, value:
+        case inspect.UnionType(), _ if value is not None:
+            return _spelt(value, next(each for each in kind.types if not isinstance(each, inspect.NoneType)))
+        case inspect.ListType(), list():
+            return [_spelt(item, kind.item_type) for item in value]
+        case inspect.DictType(), dict():
+            return {key: _spelt(item, kind.value_type) for key, item in value.items()}
+        case inspect.StructType(), dict() if kind.cls is not Node:
+            fields = {field.encode_name.lower(): field for field in kind.fields}
+            known = [(fields[key.lower()], item) for key, item in value.items() if key.lower() in fields]
+            return {field.encode_name: _spelt(item, field.type) for field, item in known}
+    return value
