@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface, ip_network
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import ceil
 from typing import Any
 
@@ -33,7 +33,7 @@ from kwhatif.cel.kinds import (
 )
 from kwhatif.cel.operators import BINARY, contains, equal
 from kwhatif.cel.overloads import Overload, Table, one, per_character, regex_cost, runs_over
-from kwhatif.cel.patterns import compiled
+from kwhatif.cel.patterns import found_all
 from kwhatif.cel.values import Address, Network, Semver
 
 __all__ = ["kubernetes_functions"]
@@ -200,13 +200,11 @@ def _product_of_sizes(*args: Any) -> int:
 
 
 def _find(text: str, pattern: str) -> str:
-    found = compiled(pattern).search(text)
-    return found[0] if found else ""
+    return next(found_all(text, pattern), "")
 
 
 def _find_all(text: str, pattern: str, most: int = -1) -> list[str]:
-    found = [match[0] for match in compiled(pattern).finditer(text)]
-    return found if most < 0 else found[:most]
+    return list(islice(found_all(text, pattern), most if most >= 0 else None))
 
 
 def kubernetes_functions() -> Table:
