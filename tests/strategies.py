@@ -90,18 +90,23 @@ def node_lists(draw: st.DrawFn, min_size: int = 1, max_size: int = 6) -> list[No
 
 
 def _nodes(name: str) -> st.SearchStrategy[Node]:
-    return st.builds(
-        node,
-        st.just(name),
-        cpu=_one("1", "2", "3500m"),
-        memory=_one("1Gi", "2Gi", "3Gi"),
-        pods=_one(110, 110, 4),
-        allocatable=_one(None, {GPU: "2"}, {GPU: "1", "ephemeral-storage": "10Gi"}),
-        zone=_one("z0", "z1", "z2", None),
-        labels=_one(None, {"disk": "ssd"}, {"disk": "hdd", "cores": "4"}, {"cores": "8"}),
-        taints=_one((), (), _TAINTS[:1], _TAINTS[1:2], _TAINTS[2:3], _TAINTS[1:]),
-        cordoned=_one(False, False, False, True),
-        images=_one(None, IMAGES, {"app:v1": IMAGES["app:v1"]}),
+    return node_kinds().map(lambda kind: node(name, **kind))
+
+
+def node_kinds() -> st.SearchStrategy[Kind]:
+    """Keyword arguments for ``builders.node``."""
+    return st.fixed_dictionaries(
+        {
+            "cpu": _one("1", "2", "3500m"),
+            "memory": _one("1Gi", "2Gi", "3Gi"),
+            "pods": _one(110, 110, 4),
+            "allocatable": _one(None, {GPU: "2"}, {GPU: "1", "ephemeral-storage": "10Gi"}),
+            "zone": _one("z0", "z1", "z2", None),
+            "labels": _one(None, {"disk": "ssd"}, {"disk": "hdd", "cores": "4"}, {"cores": "8"}),
+            "taints": _one((), (), _TAINTS[:1], _TAINTS[1:2], _TAINTS[2:3], _TAINTS[1:]),
+            "cordoned": _one(False, False, False, True),
+            "images": _one(None, IMAGES, {"app:v1": IMAGES["app:v1"]}),
+        }
     )
 
 

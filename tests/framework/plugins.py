@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
-from kwhatif.framework.interface import HOOKS, Handle, Plugin, PostFilterResult, Scope
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import Int64Array
+from kwhatif.cluster.view import NodeView
+from kwhatif.framework.interface import HOOKS, MAX_SCORE, Handle, Plugin, PostFilterResult, Scope
 from kwhatif.framework.runner import Framework
-from kwhatif.framework.status import Status
-from tests.builders import FEATURES
+from kwhatif.framework.status import Rejection, Status
+from tests.builders import FEATURES, Json, profile_document
 
 AnyPlugin = Plugin[Any, Any]
 Hook = Callable[..., Any]
@@ -43,6 +47,31 @@ def framework_of(
     for point, names in (points or {}).items():
         everywhere[point] = [instances[name] for name in names]
     return Framework("test", everywhere, dict.fromkeys(instances, 1) | dict(weights or {}))
+
+
+class Quiet(Plugin[None, None]):
+    """Prefers nodes with few pods, the emptiest of those compared the most; refuses crowded ones."""
+
+    name = "Quiet"
+    filter_scope = Scope.ROW
+    score_scope = Scope.ROW
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
+        yield Rejection(nodes.pod_count >= 12, "node(s) were too loud")
+
+    def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
+        return nodes.pod_count
+
+    def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
+        return MAX_SCORE - scores * MAX_SCORE // max(int(scores.max()), 1)
+
+
+def with_quiet(config: Json | None) -> Json:
+    """The configuration with the plugin ``Quiet`` in its first profile."""
+    document = deepcopy(config) or profile_document()
+    profile = document["profiles"][0]
+    profile["plugins"] = {"multiPoint": {"enabled": [{"name": "Quiet", "weight": 3}]}}
+    return document
 
 
 class Diary:

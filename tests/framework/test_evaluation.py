@@ -27,6 +27,7 @@ from tests.builders import (
     scheduler_for,
     select,
 )
+from tests.framework.plugins import Quiet, with_quiet
 from tests.strategies import Scenario, profiles, scenarios
 
 
@@ -68,7 +69,7 @@ def test_an_evaluation_that_follows_is_a_fresh_one(
     scenario: Scenario, config: Json | None, data: st.DataObject
 ) -> None:
     cluster = scenario.cluster()
-    framework = scheduler_for(cluster, config).framework
+    framework = scheduler_for(cluster, with_quiet(config), outside=[Quiet]).framework
     asked, *waiting = [cluster.shapes.info(pending) for pending in scenario.pending]
     followers = {info.shape.index: Evaluation(framework, cluster, info) for info in (asked, *waiting)}
     for _ in range(data.draw(st.integers(1, 5))):

@@ -29,6 +29,7 @@ from tests.builders import (
     plugin_of,
     pod,
     pods_on,
+    scheduler_for,
     select,
     service,
     spread,
@@ -368,3 +369,20 @@ def test_to_the_systems_defaults_an_empty_zone_and_no_zone_are_one_and_the_same(
     )
     # ln(5) for three hosts, ln(4) for two zones: 2 + 2.77 + 4 with the pods of ``lost``, 2 + 4, 3.22 + 2.
     assert raw(plugin_of(NAME), web(), cluster) == {"empty": 9, "b": 6, "lost": 5}
+
+
+@pytest.mark.parametrize(
+    ("skew", "fits"),
+    [
+        pytest.param(1, False, id="one too many"),
+        pytest.param(2, True, id="just even enough"),
+    ],
+)
+def test_a_zone_that_fills_up_with_nominated_pods_is_measured_against_the_next_emptiest(skew: int, fits: bool) -> None:
+    nodes = [node("a", zone="z0"), node("b", zone="z1"), node("c", zone="z2")]
+    cluster = cluster_of(nodes, pods_on({"a": 1, "b": 3, "c": 5}, labels=WEB))
+    for place in range(3):
+        cluster.nominate(cluster.shapes.info(pod(f"promised{place}", labels=WEB, priority=5)), "a")
+    # With those who were promised a place, zone z0 has four pods and z1 is the emptiest with three.
+    attempt = scheduler_for(cluster).attempt(cluster.shapes.info(web(spread(select(app="web"), skew=skew))))
+    assert attempt.row == (cluster.columns.row("a") if fits else None)

@@ -70,6 +70,12 @@ def test_allowed_topologies(topologies: list[Mapping[str, Iterable[str]]], fits:
         pytest.param([capacity("1Mi", at={}, largest="1Gi")], EVERYWHERE, id="either way"),
         pytest.param([capacity("1Ti", at={}, storage_class="other")], set(), id="of another class"),
         pytest.param([capacity("1Mi", at={}), capacity("1Gi", at={ZONE: "y"}, name="more")], {"b"}, id="one that does"),
+        pytest.param(
+            [capacity("1Gi", at={}), capacity("1Mi", at={}, name="less")], EVERYWHERE, id="one is enough, told first"
+        ),
+        pytest.param(
+            [capacity("1Mi", at={}), capacity("1Gi", at={}, name="more")], EVERYWHERE, id="one is enough, told last"
+        ),
         pytest.param([capacity("16Ei", at={})], EVERYWHERE, id="more than can be counted"),
     ],
 )

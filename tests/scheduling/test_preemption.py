@@ -454,6 +454,21 @@ def test_candidates_that_break_a_budget_do_not_end_the_search() -> None:
     assert (attempt.nominated, attempt.candidates) == ("m", 2)
 
 
+@pytest.mark.parametrize(
+    ("enough", "nominated", "candidates"),
+    [
+        pytest.param(1, "x", 1, id="one"),
+        pytest.param(2, "x", 2, id="with and without violations together"),
+        pytest.param(3, "m", 3, id="the third is better"),
+    ],
+)
+def test_the_search_ends_with_as_many_candidates_as_are_wanted(enough: int, nominated: str, candidates: int) -> None:
+    running = [runs("x", 9), runs("a", 1, labels=WEB), runs("m", 1), runs("c", 0)]
+    args: Json = {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": enough}
+    attempt = attempt_for(small_nodes("x", "a", "m", "c"), running, [budget("web", select(app="web"))], args=args)
+    assert (attempt.nominated, attempt.candidates) == (nominated, candidates)
+
+
 def test_large_clusters_are_searched_in_parts() -> None:
     names = [f"n{i:03}" for i in range(150)]
     running = [runs(name, 9 if name < "n149" else 1, started=EARLY) for name in names]

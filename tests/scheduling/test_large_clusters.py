@@ -1,0 +1,145 @@
+"""Large clusters, where a scheduler looks at some of the nodes and refreshes what it knows of some rows."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from random import Random
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.meta import Resource
+from kwhatif.scheduling import sampling
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.schedule_one import Scheduler
+from tests.builders import Json, cluster_of, namespace, node, pod, profile_document, scheduler_for, service
+from tests.framework.plugins import Quiet, with_quiet
+from tests.scheduling.eager import Cycle, EagerScheduler
+from tests.strategies import PARTS, PRIORITIES, disruption_budgets, kinds, node_kinds, profiles
+
+# A pod with overhead asks for more every time its requests are added up, so it does not start over. A host port that
+# two pods hold at once is free when one of them leaves.
+WITHOUT_HISTORY = tuple(sorted(set(PARTS) - {"overhead", "ports"}))
+
+WITHOUT_SHRINKING = (Phase.explicit, Phase.generate)
+"""Runs with hundreds of nodes don't get much smaller, and trying takes minutes."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A cluster, pods that run there, and what happens: pods that wait are tried, and others leave by uid."""
+
+    nodes: list[Node]
+    running: list[Pod]
+    objects: list[Resource]
+    story: list[Pod | str]
+    config: Json | None
+
+
+@st.composite
+def runs(draw: st.DrawFn, least: int, most: int, tries: int) -> Run:
+    """Few kinds of nodes and of pods, dealt at random: drawing each of hundreds of nodes would take too long."""
+    some_nodes = draw(st.lists(node_kinds(), min_size=2, max_size=5))
+    some_pods = draw(st.lists(kinds(WITHOUT_HISTORY), min_size=2, max_size=4))
+    config = draw(profiles())
+    if draw(st.booleans()):
+        config = with_quiet(config)
+    if draw(st.booleans()):
+        config = deepcopy(config) or profile_document()
+        few = {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": draw(st.integers(1, 3))}
+        config["profiles"][0]["pluginConfig"].append({"name": "DefaultPreemption", "args": few})
+    random = Random(draw(st.integers(0, 2**32)))
+    names = [f"n{place:03}" for place in range(random.randint(least, most))]
+    random.shuffle(names)
+    nodes = [node(name, **random.choice(some_nodes)) for name in names]
+    priorities = PRIORITIES if random.random() < 0.5 else (0,)
+
+    def somebody(name: str, on: str | None = None) -> Pod:
+        return pod(name, on=on, priority=random.choice(priorities), **random.choice(some_pods))
+
+    running = [somebody(f"r{place}", random.choice(names)) for place in range(random.randint(0, len(names)))]
+    there = [one.metadata.uid or "" for one in running]
+    story: list[Pod | str] = []
+    for place in range(tries):
+        one = somebody(f"p{place}")
+        story.append(one)
+        there.append(one.metadata.uid or "")
+        if random.random() < 0.3:
+            story.append(there.pop(random.randrange(len(there))))
+    objects: list[Resource] = [namespace("default"), namespace("other", team="blue"), service("svc", {"app": "a"})]
+    objects += draw(st.lists(disruption_budgets(), max_size=2))
+    return Run(nodes, running, objects, story, config)
+
+
+def told(scheduler: Scheduler, attempt: Attempt) -> Cycle:
+    names = scheduler.cluster.columns.names
+    return Cycle(
+        None if attempt.row is None else names[attempt.row],
+        attempt.score,
+        sorted(names[row] for row in attempt.best),
+        [names[row] for row in attempt.sampled],
+        attempt.evaluated,
+        attempt.message,
+        attempt.nominated,
+        sorted(victim.uid for victim in attempt.victims),
+    )
+
+
+def compare(run: Run, *, always: int) -> None:
+    """Every attempt of a run with one scheduler is what starting over would have come to."""
+    cluster = cluster_of(run.nodes, run.running, run.objects)
+    scheduler = scheduler_for(cluster, run.config, outside=[Quiet])
+    percentage = (run.config or {}).get("percentageOfNodesToScore") or 0
+    eager = EagerScheduler(
+        run.nodes,
+        run.running,
+        run.objects,
+        run.config,
+        outside=[Quiet],
+        always=always,
+        percentage=percentage,
+    )
+    for step in run.story:
+        if isinstance(step, str):
+            if cluster.find(step) is not None:
+                cluster.forget(step)
+            eager.leave(step)
+            continue
+        info = cluster.shapes.info(step)
+        for _ in range(3):
+            attempt = scheduler.attempt(info)
+            expected = eager.attempt(step)
+            assert told(scheduler, attempt) == expected
+            if not attempt.nominated:
+                break
+            scheduler.evict(attempt)
+
+
+@settings(max_examples=settings().max_examples // 4, phases=WITHOUT_SHRINKING)
+@given(runs(120, 400, tries=24))
+def test_a_scheduler_that_remembers_decides_as_one_that_starts_over_for_every_pod(run: Run) -> None:
+    compare(run, always=100)
+
+
+@given(runs(4, 24, tries=36), st.integers(1, 5))
+def test_so_it_does_where_few_nodes_are_enough(run: Run, always: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sampling, "ALWAYS", always)
+        compare(run, always=always)
+
+
+def test_a_node_that_has_filled_up_is_not_the_one_too_many_at_which_the_search_stops(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sampling, "ALWAYS", 2)
+    cluster = cluster_of([node(name, cpu="2") for name in "abcde"])
+    scheduler = scheduler_for(cluster)
+    first = scheduler.attempt(cluster.shapes.info(pod("first", cpu="1")))
+    assert (first.sampled.tolist(), first.evaluated) == ([0, 1], 2)
+    cluster.assume(cluster.shapes.info(pod("large", cpu="2")), 4)
+    # Rows 2 and 3 are enough. Row 4 would have ended the search there, but now row 0 does.
+    second = scheduler.attempt(cluster.shapes.info(pod("second", cpu="1")))
+    assert (second.sampled.tolist(), second.evaluated) == ([2, 3], 3)
