@@ -1,105 +1,182 @@
-"""Which Struct decodes which kind, and the container that holds a cluster's objects by kind."""
+"""The one table of kinds: where each is served, what decodes it, and who reads it.
+
+What a live cluster is asked for, the rights that takes, the lists of the snapshot format, which objects live in
+namespaces and which become pods: all of that follows from ``TABLE``. What redaction does to a kind is keyed by it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from kwhatif.api import core, devices, others
 from kwhatif.api.meta import Resource
 
-__all__ = ["KEPT_WHOLE", "KINDS", "NAMESPACED", "Objects", "kept_whole", "struct_for"]
+__all__ = [
+    "GROUPS",
+    "IDLE",
+    "KEPT_WHOLE",
+    "KINDS",
+    "NAMESPACED",
+    "READ",
+    "TABLE",
+    "TEMPLATES",
+    "Kind",
+    "Objects",
+    "kept_whole",
+    "kind_named",
+    "plural_of",
+    "struct_for",
+]
 
-KINDS: dict[str, type[Resource]] = {
-    struct.__name__: struct
-    for struct in (
-        core.Namespace,
-        core.Node,
-        core.Pod,
-        core.Service,
-        core.ReplicationController,
-        others.ReplicaSet,
-        others.StatefulSet,
-        others.PodDisruptionBudget,
-        others.PriorityClass,
-        others.PersistentVolume,
-        others.PersistentVolumeClaim,
-        others.StorageClass,
-        others.CSINode,
-        others.CSIDriver,
-        others.CSIStorageCapacity,
-        others.VolumeAttachment,
-        devices.ResourceClaim,
-        devices.ResourceClaimTemplate,
-        devices.ResourceSlice,
-        devices.DeviceClass,
-        devices.DeviceTaintRule,
-    )
-}
-"""Kind -> Struct. A kind's API group is checked by ``struct_for``."""
 
-GROUPS: dict[str, str] = {
-    "Namespace": "",
-    "Node": "",
-    "Pod": "",
-    "Service": "",
-    "ReplicationController": "",
-    "ReplicaSet": "apps",
-    "StatefulSet": "apps",
-    "PodDisruptionBudget": "policy",
-    "PriorityClass": "scheduling.k8s.io",
-    "PersistentVolume": "",
-    "PersistentVolumeClaim": "",
-    "StorageClass": "storage.k8s.io",
-    "CSINode": "storage.k8s.io",
-    "CSIDriver": "storage.k8s.io",
-    "CSIStorageCapacity": "storage.k8s.io",
-    "VolumeAttachment": "storage.k8s.io",
-    "ResourceClaim": "resource.k8s.io",
-    "ResourceClaimTemplate": "resource.k8s.io",
-    "ResourceSlice": "resource.k8s.io",
-    "DeviceClass": "resource.k8s.io",
-    "DeviceTaintRule": "resource.k8s.io",
-}
+def plural_of(kind: str) -> str:
+    """What the API calls the collection of a kind: ``storageclasses``, ``networkpolicies``, ``endpoints``."""
+    word = kind.lower()
+    if word == "endpoints":
+        return word
+    if word.endswith("s"):
+        return word + "es"
+    return word[:-1] + "ies" if word.endswith("y") and word[-2:-1] not in "aeiou" else word + "s"
 
-KEPT_WHOLE: dict[str, str] = {
-    "Deployment": "apps",
-    "ReplicaSet": "apps",
-    "StatefulSet": "apps",
-    "DaemonSet": "apps",
-    "ReplicationController": "",
-    "Job": "batch",
-    "CronJob": "batch",
-    "LimitRange": "",
-    "ResourceQuota": "",
-    "RuntimeClass": "node.k8s.io",
-    "Workload": "scheduling.k8s.io",
-    "PodGroup": "scheduling.k8s.io",
-}
-"""Kind -> API group, of what the API server and the controllers read: more than scheduling does, or only they do."""
 
-NAMESPACED = frozenset(
-    {
-        "Pod",
-        "Service",
-        "ReplicationController",
-        "ReplicaSet",
-        "StatefulSet",
-        "PodDisruptionBudget",
-        "PersistentVolumeClaim",
-        "CSIStorageCapacity",
-        "ResourceClaim",
-        "ResourceClaimTemplate",
-    }
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind: its group (empty for the core's) and the versions in which it can be read, the best first.
+
+    ``struct`` decodes what scheduling reads of it. Of a ``whole`` kind the API server and the controllers read more
+    than scheduling does, or only they do: its objects are kept as plain values. ``template`` is the path to what holds
+    the pod template of a workload. A ``rare`` kind is not served by most clusters: where it is not, there is nothing to
+    tell. An ``idle`` one is read by nobody here, and no answer lacks anything for it.
+    """
+
+    name: str
+    group: str = ""
+    versions: tuple[str, ...] = ("v1",)
+    namespaced: bool = True
+    struct: type[Resource] | None = None
+    whole: bool = False
+    template: tuple[str, ...] = ()
+    rare: bool = False
+    idle: bool = False
+
+    @property
+    def read(self) -> bool:
+        """Whether anybody here reads it; such kinds are all that is taken from a live cluster."""
+        return self.struct is not None or self.whole
+
+    @property
+    def plural(self) -> str:
+        return plural_of(self.name)
+
+    def api_version(self, version: str = "") -> str:
+        """``apps/v1``, ``v1``; of the best version if none is named."""
+        return f"{self.group}/{version or self.versions[0]}".removeprefix("/")
+
+    def path(self, version: str) -> str:
+        """Where all objects of the kind are listed."""
+        return f"/{'apis' if self.group else 'api'}/{self.api_version(version)}/{self.plural}"
+
+
+_DEVICES = ("v1", "v1beta2", "v1beta1")
+_BETA = ("v1", "v1beta1")
+_SPEC = ("spec",)
+
+
+def _idle(group: str, *names: str, namespaced: bool = True) -> Iterator[Kind]:
+    return (Kind(name, group, namespaced=namespaced, idle=True) for name in names)
+
+
+# What takes longest comes first, since several kinds are read at a time.
+TABLE: tuple[Kind, ...] = (
+    Kind("Pod", struct=core.Pod),
+    Kind("Node", struct=core.Node, namespaced=False),
+    Kind("ReplicaSet", "apps", struct=others.ReplicaSet, whole=True, template=_SPEC),
+    Kind("PersistentVolume", struct=others.PersistentVolume, namespaced=False),
+    Kind("PersistentVolumeClaim", struct=others.PersistentVolumeClaim),
+    Kind("VolumeAttachment", "storage.k8s.io", struct=others.VolumeAttachment, namespaced=False),
+    Kind("Job", "batch", whole=True, template=_SPEC),
+    Kind("Service", struct=core.Service),
+    Kind("Deployment", "apps", whole=True, template=_SPEC),
+    Kind("StatefulSet", "apps", struct=others.StatefulSet, whole=True, template=_SPEC),
+    Kind("DaemonSet", "apps", whole=True, template=_SPEC),
+    Kind("ReplicationController", struct=core.ReplicationController, whole=True, template=_SPEC),
+    Kind("CronJob", "batch", _BETA, whole=True, template=("spec", "jobTemplate", "spec")),
+    Kind("Namespace", struct=core.Namespace, namespaced=False),
+    Kind("CSINode", "storage.k8s.io", struct=others.CSINode, namespaced=False),
+    Kind("CSIDriver", "storage.k8s.io", struct=others.CSIDriver, namespaced=False),
+    Kind("CSIStorageCapacity", "storage.k8s.io", _BETA, struct=others.CSIStorageCapacity),
+    Kind("StorageClass", "storage.k8s.io", struct=others.StorageClass, namespaced=False),
+    Kind("PodDisruptionBudget", "policy", _BETA, struct=others.PodDisruptionBudget),
+    Kind("PriorityClass", "scheduling.k8s.io", struct=others.PriorityClass, namespaced=False),
+    Kind("RuntimeClass", "node.k8s.io", _BETA, namespaced=False, whole=True),
+    Kind("LimitRange", whole=True),
+    Kind("ResourceQuota", whole=True),
+    Kind("ResourceClaim", "resource.k8s.io", _DEVICES, struct=devices.ResourceClaim),
+    Kind("ResourceClaimTemplate", "resource.k8s.io", _DEVICES, struct=devices.ResourceClaimTemplate),
+    Kind("ResourceSlice", "resource.k8s.io", _DEVICES, struct=devices.ResourceSlice, namespaced=False),
+    Kind("DeviceClass", "resource.k8s.io", _DEVICES, struct=devices.DeviceClass, namespaced=False),
+    Kind(
+        *("DeviceTaintRule", "resource.k8s.io", ("v1beta2", "v1alpha3")),
+        struct=devices.DeviceTaintRule,
+        namespaced=False,
+        rare=True,
+    ),
+    Kind("Workload", "scheduling.k8s.io", ("v1alpha2", "v1alpha1"), whole=True, rare=True),
+    Kind("PodGroup", "scheduling.k8s.io", ("v1alpha2",), whole=True, rare=True),
+    # What manifests hold besides.
+    *_idle("", "ConfigMap", "Endpoints", "Event", "PodTemplate", "Secret", "ServiceAccount"),
+    *_idle("autoscaling", "HorizontalPodAutoscaler"),
+    *_idle("coordination.k8s.io", "Lease"),
+    *_idle("discovery.k8s.io", "EndpointSlice"),
+    *_idle("monitoring.coreos.com", "PodMonitor", "ServiceMonitor"),
+    *_idle("networking.k8s.io", "Ingress", "NetworkPolicy"),
+    *_idle("rbac.authorization.k8s.io", "Role", "RoleBinding"),
+    *_idle(
+        *("admissionregistration.k8s.io", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
+        namespaced=False,
+    ),
+    *_idle("apiextensions.k8s.io", "CustomResourceDefinition", namespaced=False),
+    *_idle("apiregistration.k8s.io", "APIService", namespaced=False),
+    *_idle("networking.k8s.io", "IngressClass", namespaced=False),
+    *_idle("rbac.authorization.k8s.io", "ClusterRole", "ClusterRoleBinding", namespaced=False),
 )
+
+_BY_NAME = {kind.name: kind for kind in TABLE}
+
+READ = tuple(kind for kind in TABLE if kind.read)
+"""What a snapshot of a live cluster holds."""
+
+KINDS = {kind.name: kind.struct for kind in READ if kind.struct is not None}
+"""Kind -> Struct, of what scheduling reads. A kind's API group is checked by ``struct_for``."""
+
+KEPT_WHOLE = {kind.name: kind.group for kind in READ if kind.whole}
+"""Kind -> API group, of what is kept as plain values."""
+
+GROUPS = {kind.name: kind.group for kind in READ}
+"""Kind -> API group, of all that is read."""
+
+NAMESPACED = frozenset(kind.name for kind in TABLE if kind.namespaced)
+"""Kinds whose objects live in namespaces."""
+
+IDLE = frozenset(kind.name for kind in TABLE if kind.idle)
+"""Kinds that make no pods, and of which nothing here is read."""
+
+TEMPLATES = {kind.name: kind.template for kind in READ if kind.template}
+"""Kind -> path to what holds the pod template, of the workloads."""
 
 T = TypeVar("T", bound=Resource)
 
 
+def kind_named(name: str) -> Kind:
+    """The row of a kind that is in the table."""
+    return _BY_NAME[name]
+
+
 def struct_for(api_version: str, kind: str) -> type[Resource] | None:
     """The Struct of ``apiVersion``/``kind``, or None for a kind that scheduling does not read."""
-    group = api_version.rpartition("/")[0]
-    return KINDS[kind] if GROUPS.get(kind) == group else None
+    return KINDS.get(kind) if GROUPS.get(kind) == api_version.rpartition("/")[0] else None
 
 
 def kept_whole(api_version: str, kind: str) -> bool:
@@ -123,6 +200,16 @@ class Objects:
     def of(self, kind: type[T]) -> list[T]:
         """All objects of one kind, in the order given."""
         return cast("list[T]", self._by_kind.get(kind.__name__, []))
+
+    def by_kind(self) -> dict[str, list[Resource]]:
+        """All objects by kind; a kind that was looked at is there even if it has none."""
+        return dict(self._by_kind)
+
+    def copy(self) -> Objects:
+        """The same objects in lists of their own, the kinds in the order of their names."""
+        copied = Objects()
+        copied._by_kind = {kind: list(objs) for kind, objs in sorted(self._by_kind.items())}
+        return copied
 
     def covered(self) -> frozenset[str]:
         """The kinds that were looked at, whether or not there were objects."""

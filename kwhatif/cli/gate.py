@@ -14,7 +14,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.inputs import MAKE_NO_PODS, check_stdin, no_pods, read_edited, read_setup
+from kwhatif.cli.inputs import check_stdin, no_pods, read_edited, read_setup
 from kwhatif.cli.options import EngineOptions, InputOptions, Namespace, Seed
 from kwhatif.cli.output import Notes, finish, new_file
 from kwhatif.cli.terminal import Colour, colourful, columns
@@ -218,6 +218,7 @@ def _request(
 ) -> Request:
     """What is to be judged, the cluster still to come. Raises InputError for manifests that have nothing to judge."""
     from kwhatif.admission.pipeline import DEFAULT_PLUGINS
+    from kwhatif.api.kinds import IDLE
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.load import load_manifests
     from kwhatif.snapshot.read.gathering import gathered
@@ -233,7 +234,7 @@ def _request(
         before = load_manifests(gathered(base, recursive=recursive, may_be_empty=True), namespace)
     elif not any(makes_pods(manifest.raw, where) for manifest in head):
         raise no_pods(files, head)
-    unread = {manifest.obj.kind or "" for manifest in head} if inputs.ignore_unknown else MAKE_NO_PODS
+    unread = {manifest.obj.kind or "" for manifest in head} if inputs.ignore_unknown else IDLE
     return Request(
         Snapshot(), head, before, templates=where, admission=(*DEFAULT_PLUGINS, *extra), unread=frozenset(unread)
     )

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kwhatif.whatif.session import Session
 
 __all__ = [
-    "MAKE_NO_PODS",
     "add_objects",
     "age",
     "check_stdin",
@@ -36,15 +35,6 @@ __all__ = [
     "with_edits",
 ]
 
-# Kinds that make no pods, and of which nothing here is read.
-MAKE_NO_PODS = frozenset(
-    {
-        *("ConfigMap", "Endpoints", "EndpointSlice", "Event", "HorizontalPodAutoscaler", "Ingress", "IngressClass"),
-        *("Lease", "NetworkPolicy", "Role", "RoleBinding", "Secret", "ServiceAccount", "PodTemplate"),
-        *("ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "PodMonitor"),
-        *("APIService", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "ServiceMonitor"),
-    }
-)
 _MOST_NAMED = 10
 
 DEFAULT_POLICY = "default"
@@ -228,11 +218,13 @@ def add_objects(snapshot: Snapshot, expanded: Expanded, notes: Notes, *, ignore_
 
     Returns the kinds that nobody here knows, and of which pods may have been expected.
     """
+    from kwhatif.api.kinds import IDLE
+
     added = [f"{_name_of(obj)} {'replaced' if _put(snapshot, obj) else 'added'}" for obj in expanded.objects]
     if added:
         more = f" and {len(added) - _MOST_NAMED} more" if len(added) > _MOST_NAMED else ""
         notes.note(f"for this run, in the snapshot: {', '.join(added[:_MOST_NAMED])}{more}")
-    unread = Counter({kind: n for kind, n in expanded.unknown.items() if kind in MAKE_NO_PODS})
+    unread = Counter({kind: n for kind, n in expanded.unknown.items() if kind in IDLE})
     unknown = expanded.unknown - unread
     if unread:
         notes.note(f"not read by the scheduler: {counts(unread)}")

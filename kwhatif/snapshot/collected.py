@@ -16,18 +16,9 @@ from kwhatif.snapshot.read.documents import Document, read_documents
 from kwhatif.snapshot.read.files import Text, called
 from kwhatif.snapshot.read.items import Item, decode, head_of, inside, items_of, put_in_namespace, resource_of
 
-__all__ = ["OTHER_NAMESPACED", "Collected", "is_snapshot", "twice"]
+__all__ = ["Collected", "is_snapshot", "twice"]
 
 _GROUP_OF_OWN_FORMATS = API_VERSION.partition("/")[0] + "/"
-
-OTHER_NAMESPACED = frozenset(
-    {
-        *("ConfigMap", "CronJob", "DaemonSet", "Deployment", "Endpoints", "EndpointSlice", "Event"),
-        *("HorizontalPodAutoscaler", "Ingress", "Job", "Lease", "LimitRange", "NetworkPolicy", "PodGroup"),
-        *("PodTemplate", "ResourceQuota", "Role", "RoleBinding", "Secret", "ServiceAccount", "Workload"),
-    }
-)
-"""Kinds that scheduling does not read itself, and that live in namespaces."""
 
 
 class Collected:
@@ -162,7 +153,7 @@ class Collected:
         if not whole and struct is None:
             self._ignore(item.kind)
             return
-        if item.kind in NAMESPACED or item.kind in OTHER_NAMESPACED:
+        if item.kind in NAMESPACED:
             put_in_namespace(obj, self._namespace)
         if not self._once(("", item.kind, obj.namespace, obj.name), item.source, item.place):
             return
@@ -182,7 +173,7 @@ class Collected:
         """Keep an object as plain values; what became of its metadata."""
         metadata: dict[str, Any] = whole["metadata"]
         whole["kind"] = kind
-        if kind in NAMESPACED or kind in OTHER_NAMESPACED:
+        if kind in NAMESPACED:
             metadata["namespace"] = metadata.get("namespace") or self._namespace
         self.snapshot.whole.setdefault(kind, []).append(whole)
         return metadata

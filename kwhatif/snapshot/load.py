@@ -11,7 +11,7 @@ from typing import Any
 from kwhatif.api.kinds import NAMESPACED, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
-from kwhatif.snapshot.collected import OTHER_NAMESPACED, Collected, is_snapshot, twice
+from kwhatif.snapshot.collected import Collected, is_snapshot, twice
 from kwhatif.snapshot.foreign.trees import tree_of
 from kwhatif.snapshot.format.model import KIND, Snapshot
 from kwhatif.snapshot.read.documents import Document, Origin, read_documents
@@ -101,7 +101,7 @@ def _nothing(paths: Sequence[str]) -> InputError:
 
 def _manifest(item: Item, namespace: str, struct: type[Resource] | None) -> Manifest:
     obj = resource_of(item, struct or Resource, generated_names=True)
-    if item.kind in NAMESPACED or item.kind in OTHER_NAMESPACED:
+    if item.kind in NAMESPACED:
         put_in_namespace(obj, namespace)
     whole = {"apiVersion": item.api_version, "kind": item.kind, **decode(item.value, dict[str, Any])}
     return Manifest(obj, item.origin, whole)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.admission.answer import Object
+from kwhatif.api.kinds import GROUPS, TEMPLATES
 from kwhatif.workloads.cron_job import make_cron_job
 from kwhatif.workloads.custom import TemplatePath, make_custom
 from kwhatif.workloads.daemon_set import make_daemon_set
@@ -25,7 +26,7 @@ _SIMPLE = {
     ("batch", "CronJob"): make_cron_job,
 }
 
-WORKLOADS = frozenset(_SIMPLE) | {("", "Pod"), ("apps", "StatefulSet"), ("apps", "DaemonSet")}
+WORKLOADS = frozenset((GROUPS[kind], kind) for kind in ("Pod", *TEMPLATES))
 """Group and kind of what becomes pods."""
 
 

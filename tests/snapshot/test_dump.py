@@ -12,8 +12,7 @@ import pytest
 import zstandard
 
 from kwhatif.api.core import Node, Pod
-from kwhatif.api.kinds import KEPT_WHOLE, KINDS
-from kwhatif.snapshot.catalogue import CATALOGUE
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, READ
 from kwhatif.snapshot.live.scheduler_info import LABEL
 from kwhatif.snapshot.load import load_snapshot
 from tests.cli.running import refused, run
@@ -34,18 +33,18 @@ pytestmark = pytest.mark.usefixtures("hurry")
 
 def test_a_dump_has_every_object_that_the_server_had(server: ApiServer, tmp_path: Path) -> None:
     snapshot = dumped(server, tmp_path)
-    served = [source for source in CATALOGUE if not source.rare]
-    for source in served:
-        there = {(o["metadata"].get("namespace", ""), o["metadata"]["name"]) for o in objects_in(source.path("v1"))}
-        if source.kind in KINDS:
-            assert {(o.namespace, o.name) for o in snapshot.objects.of(KINDS[source.kind])} == there
-        if source.kind in KEPT_WHOLE:
-            whole = snapshot.whole[source.kind]
+    served = [kind for kind in READ if not kind.rare]
+    for kind in served:
+        there = {(o["metadata"].get("namespace", ""), o["metadata"]["name"]) for o in objects_in(kind.path("v1"))}
+        if kind.name in KINDS:
+            assert {(o.namespace, o.name) for o in snapshot.objects.of(KINDS[kind.name])} == there
+        if kind.name in KEPT_WHOLE:
+            whole = snapshot.whole[kind.name]
             assert {(o["metadata"].get("namespace", ""), o["metadata"]["name"]) for o in whole} == there
     assert (len(snapshot.objects.of(Node)), len(snapshot.objects.of(Pod))) == (67, 389)
     assert snapshot.unreadable == {}
     assert snapshot.inconsistencies == []
-    assert snapshot.resource_versions.keys() == {source.kind for source in served}
+    assert snapshot.resource_versions.keys() == {kind.name for kind in served}
     assert snapshot.resource_versions["Pod"] == "2472"
     assert (snapshot.kubernetes_version, snapshot.scheduler) == ("v1.36", None)
     assert snapshot.source == f"loop ({server.url})"
@@ -98,7 +97,7 @@ def test_templates_can_be_kept_whole(server: ApiServer, tmp_path: Path) -> None:
 def test_secrets_are_never_asked_for_nor_config_maps_that_nobody_named(server: ApiServer, tmp_path: Path) -> None:
     dumped(server, tmp_path)
     assert {asked.path.rpartition("/")[2] for asked in server.requests} <= {
-        *(source.plural for source in CATALOGUE),
+        *(kind.plural for kind in READ),
         *("version", "apis"),
     }
 
@@ -151,7 +150,7 @@ def test_pages_are_asked_for_at_the_size_given_and_500_by_default(server: ApiSer
 
 
 def test_the_catalogue_has_every_kind_that_a_snapshot_can_hold() -> None:
-    assert {source.kind for source in CATALOGUE} == {*KINDS, *KEPT_WHOLE}
+    assert {kind.name for kind in READ} == {*KINDS, *KEPT_WHOLE}
 
 
 def test_kinds_of_newer_and_older_versions_are_found_where_they_are_served(server: ApiServer, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.snapshot.catalogue import CATALOGUE
+from kwhatif.api.kinds import READ
 from tests.cli.running import run
 from tests.snapshot.server import ApiServer, objects_in
 
@@ -21,10 +21,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     directory = tmp_path_factory.mktemp("law")
     whole = directory / "kubectl.json"
     items = []
-    for source in CATALOGUE:
-        if not source.rare:
-            version = f"{source.group}/v1" if source.group else "v1"
-            items += [{"apiVersion": version, "kind": source.kind, **o} for o in objects_in(source.path("v1"))]
+    for kind in READ:
+        if not kind.rare:
+            version = kind.api_version("v1")
+            items += [{"apiVersion": version, "kind": kind.name, **o} for o in objects_in(kind.path("v1"))]
     whole.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     with ApiServer() as server:
         config, out = server.kubeconfig(directory), str(directory / "dump.json")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from kwhatif.snapshot.catalogue import CATALOGUE
+from kwhatif.api.kinds import READ
 from tests.cli.running import refused, run
 from tests.snapshot.server import ApiServer
 
@@ -28,7 +28,7 @@ def allowed(rules: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
 def test_the_role_allows_to_list_the_kinds_of_the_catalogue_and_nothing_else() -> None:
     (role,) = printed()
     assert (role["kind"], role["metadata"]) == ("ClusterRole", {"name": "kwhatif-snapshot"})
-    assert allowed(role["rules"]) == {(source.group, source.plural, "list") for source in CATALOGUE}
+    assert allowed(role["rules"]) == {(kind.group, kind.plural, "list") for kind in READ}
     assert "secrets" not in str(role)
     assert "configmaps" not in str(role)
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kwhatif.snapshot.catalogue import CATALOGUE
+from kwhatif.api.kinds import READ
 from kwhatif.snapshot.read.files import os_error
 
 __all__ = ["FEWEST_NAMESPACES", "RESOURCES", "Tree", "partial", "skipped", "walked"]
@@ -37,7 +37,7 @@ class Tree:
     kubernetes_version: str | None = None
 
 
-RESOURCES = frozenset((source.group or "core", source.plural) for source in CATALOGUE)
+RESOURCES = frozenset((kind.group or "core", kind.plural) for kind in READ)
 """(API group, resource) of all that is read, such as ("core", "nodes"); files are named by these."""
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.api.kinds import KINDS
+from kwhatif.api.kinds import KINDS, kind_named
 from kwhatif.api.quantity import plain_quantity
-from kwhatif.snapshot.catalogue import source_of
 from kwhatif.snapshot.format.model import Snapshot, write_chunks
 
 __all__ = ["lost_in_list", "write_list"]
@@ -56,8 +55,7 @@ def _chunks(snapshot: Snapshot) -> Iterator[bytes]:
     yield b'{"apiVersion":"v1","kind":"List","metadata":{},"items":['
     between = b"\n"
     for kind in sorted(by_kind, key=lambda kind: (ranks.get(kind, len(_FIRST)), kind)):
-        source = source_of(kind)
-        usual = f"{source.group}/{source.versions[0]}".removeprefix("/")
+        usual = kind_named(kind).api_version()
         for obj in by_kind[kind]:
             plain = obj if isinstance(obj, dict) else msgspec.to_builtins(obj, enc_hook=plain_quantity)
             yield between + encode({**plain, "apiVersion": plain.get("apiVersion") or usual, "kind": kind})

@@ -1,4 +1,4 @@
-"""A snapshot of a live cluster: every kind of the catalogue, several at a time, each at a version that is noted.
+"""A snapshot of a live cluster: every kind that is read, several at a time, each at a version that is noted.
 
 A kind that may not be read is no error but noted as unreadable, unless it is Node: a snapshot without nodes answers
 nothing.
@@ -15,9 +15,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from kwhatif.api.kinds import KEPT_WHOLE, KINDS
+from kwhatif.api.kinds import READ, Kind, kind_named
 from kwhatif.errors import ClusterError
-from kwhatif.snapshot.catalogue import CATALOGUE, KindSource, source_of
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.live.asking import Asker, Refused
 from kwhatif.snapshot.live.client import LiveCluster
@@ -88,17 +87,17 @@ def dump(
     scheduler, notes = read_scheduler(asker, wanted.scheduler_config)
     served = _served(asker)
 
-    def read(source: KindSource) -> Listing:
+    def read(kind: Kind) -> Listing:
         return read_kind(
             asker,
-            source,
+            kind,
             served,
             page_size=wanted.page_size,
             keep_templates=wanted.keep_templates,
             progress=progress,
         )
 
-    listings = {listing.kind: listing for listing in _at_a_time(asker, read, CATALOGUE)}
+    listings = {listing.kind: listing for listing in _at_a_time(asker, read, READ)}
     if listings["Node"].unreadable:
         raise ClusterError(f"{cluster.name}: the nodes cannot be read: {listings['Node'].unreadable}")
     found = inconsistencies(listings)
@@ -107,7 +106,7 @@ def dump(
         if not again:
             break
         tell(f"reading {', '.join(again)} again: {found[0].text}")
-        listings |= {listing.kind: listing for listing in _at_a_time(asker, read, map(source_of, again))}
+        listings |= {listing.kind: listing for listing in _at_a_time(asker, read, map(kind_named, again))}
         found = inconsistencies(listings)
     snapshot = _snapshot(listings)
     snapshot.source, snapshot.kubernetes_version = cluster.name, version
@@ -145,16 +144,16 @@ def _served(asker: Asker) -> Callable[[str, str], bool]:
     return lambda group, version: not group or (group, version) in there
 
 
-def _at_a_time(asker: Asker, read: Callable[[KindSource], Listing], sources: Iterable[KindSource]) -> Iterator[Listing]:
+def _at_a_time(asker: Asker, read: Callable[[Kind], Listing], kinds: Iterable[Kind]) -> Iterator[Listing]:
     """Read several kinds at the same time; the first failure ends all.
 
     The threads are daemons: whoever is interrupted does not wait for a server.
     """
-    todo: queue.SimpleQueue[KindSource] = queue.SimpleQueue()
+    todo: queue.SimpleQueue[Kind] = queue.SimpleQueue()
     done: queue.SimpleQueue[Listing | BaseException] = queue.SimpleQueue()
     number = 0
-    for source in sources:
-        todo.put(source)
+    for kind in kinds:
+        todo.put(kind)
         number += 1
 
     def work() -> None:
@@ -181,17 +180,17 @@ def _at_a_time(asker: Asker, read: Callable[[KindSource], Listing], sources: Ite
 
 def _snapshot(listings: dict[str, Listing]) -> Snapshot:
     snapshot, dropped = Snapshot(), set[str]()
-    for source in CATALOGUE:
-        kind, listing = source.kind, listings[source.kind]
+    for kind in READ:
+        listing = listings[kind.name]
         if listing.unreadable:
-            if not (source.rare and listing.missing):
-                snapshot.unreadable[kind] = listing.unreadable
+            if not (kind.rare and listing.missing):
+                snapshot.unreadable[kind.name] = listing.unreadable
             continue
-        if kind in KINDS:
-            snapshot.objects.extend(KINDS[kind], listing.objects)
-        if kind in KEPT_WHOLE:
-            snapshot.whole[kind] = listing.whole
-        snapshot.resource_versions[kind] = listing.resource_version
+        if kind.struct:
+            snapshot.objects.extend(kind.struct, listing.objects)
+        if kind.whole:
+            snapshot.whole[kind.name] = listing.whole
+        snapshot.resource_versions[kind.name] = listing.resource_version
         dropped |= listing.dropped
     snapshot.dropped = sorted(dropped)
     return snapshot

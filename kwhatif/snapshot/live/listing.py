@@ -9,10 +9,9 @@ from typing import Any
 import msgspec
 
 from kwhatif.api.decode import decode_json, decode_list
-from kwhatif.api.kinds import KEPT_WHOLE, KINDS
+from kwhatif.api.kinds import Kind
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
-from kwhatif.snapshot.catalogue import KindSource
 from kwhatif.snapshot.live.asking import Asker, Gone, Refused
 from kwhatif.snapshot.live.pruning import prune_object, prune_whole
 from kwhatif.snapshot.read.items import check_name, inside
@@ -63,7 +62,7 @@ class _Page(msgspec.Struct):
 
 def read_kind(
     asker: Asker,
-    source: KindSource,
+    kind: Kind,
     served: Callable[[str, str], bool],
     *,
     page_size: int,
@@ -74,26 +73,25 @@ def read_kind(
 
     Raises ClusterError, and InputError for an object that is not what it should be.
     """
-    for version in source.versions:
-        if not served(source.group, version):
+    for version in kind.versions:
+        if not served(kind.group, version):
             continue
         try:
-            return _Reader(asker, source, version, page_size, keep_templates, progress).read()
+            return _Reader(asker, kind, version, page_size, keep_templates, progress).read()
         except Refused as refused:
             if refused.status == 403:
-                return Listing(source.kind, unreadable=f"forbidden ({refused.reason})")
-    group = f"{source.group}/" if source.group else ""
-    tried = ", ".join(f"{group}{version}" for version in source.versions)
-    return Listing(source.kind, unreadable=f"the cluster does not serve it (404: {tried})", missing=True)
+                return Listing(kind.name, unreadable=f"forbidden ({refused.reason})")
+    tried = ", ".join(map(kind.api_version, kind.versions))
+    return Listing(kind.name, unreadable=f"the cluster does not serve it (404: {tried})", missing=True)
 
 
 class _Reader:
     def __init__(
-        self, asker: Asker, source: KindSource, version: str, page_size: int, keep_templates: bool, progress: Progress
+        self, asker: Asker, kind: Kind, version: str, page_size: int, keep_templates: bool, progress: Progress
     ) -> None:
-        self._asker, self._source, self._page_size = asker, source, page_size
-        self._path, self._progress = source.path(version), progress
-        self._api_version = f"{source.group}/{version}" if source.group else version
+        self._asker, self._kind, self._page_size = asker, kind, page_size
+        self._path, self._progress = kind.path(version), progress
+        self._api_version = kind.api_version(version)
         self._keep_templates = keep_templates
 
     def read(self) -> Listing:
@@ -101,15 +99,15 @@ class _Reader:
             try:
                 return self._in_pages(self._page_size)
             except Gone:
-                self._asker.tell(f"list of {self._source.plural}: expired before it was read (410); reading it again")
+                self._asker.tell(f"list of {self._kind.plural}: expired before it was read (410); reading it again")
         try:
             return self._in_pages(0)
         except Gone:
-            raise self._asker.nonsense(f"list of {self._source.plural}", "expires before it is read (410)") from None
+            raise self._asker.nonsense(f"list of {self._kind.plural}", "expires before it is read (410)") from None
 
     def _in_pages(self, size: int) -> Listing:
         """One list from its beginning. Raises Gone if its version is forgotten on the way."""
-        listing, token = Listing(self._source.kind), ""
+        listing, token = Listing(self._kind.name), ""
         while True:
             params: dict[str, str | int] = {"limit": size} if size else {}
             if token:
@@ -118,16 +116,16 @@ class _Reader:
             listing.resource_version = page.metadata.resource_version or listing.resource_version
             self._take(page.items, listing)
             remaining = page.metadata.remaining_item_count
-            self._progress(self._source.kind, len(listing), None if remaining is None else len(listing) + remaining)
+            self._progress(self._kind.name, len(listing), None if remaining is None else len(listing) + remaining)
             following = page.metadata.continue_ or ""
             if not following:
                 return _without_repetitions(listing)
             if following == token:
-                raise self._asker.nonsense(f"list of {self._source.plural}", "the next page is the same page again")
+                raise self._asker.nonsense(f"list of {self._kind.plural}", "the next page is the same page again")
             token = following
 
     def _page(self, params: dict[str, str | int]) -> _Page:
-        what = f"list of {self._source.plural}"
+        what = f"list of {self._kind.plural}"
         for attempt in range(CUT_SHORT):
             body = self._asker.get(self._path, params, what=what)
             try:
@@ -143,21 +141,21 @@ class _Reader:
         raise AssertionError("the last attempt either returns or raises")
 
     def _take(self, items: msgspec.Raw, listing: Listing) -> None:
-        kind, first = self._source.kind, len(listing)
+        kind, first = self._kind, len(listing)
         try:
-            if kind in KINDS:
-                objects = decode_list(items, KINDS[kind])
+            if kind.struct:
+                objects = decode_list(items, kind.struct)
                 for obj in objects:
                     check_name(obj)
                     prune_object(obj)
                 listing.objects += objects
-            if kind in KEPT_WHOLE:
+            if kind.whole:
                 for found in decode_list(items, dict[str, Any]):
-                    whole = {"apiVersion": self._api_version, "kind": kind, **found}
-                    prune_whole(whole, kind, listing.dropped, keep_templates=self._keep_templates)
+                    whole = {"apiVersion": self._api_version, "kind": kind.name, **found}
+                    prune_whole(whole, kind.name, listing.dropped, keep_templates=self._keep_templates)
                     listing.whole.append(whole)
         except InputError as error:
-            raise inside(error, f"list of {self._source.plural} (from object {first})", "$.items") from None
+            raise inside(error, f"list of {self._kind.plural} (from object {first})", "$.items") from None
 
 
 def _without_repetitions(listing: Listing) -> Listing:

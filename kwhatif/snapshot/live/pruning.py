@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import fields, force_setattr, replace
 
 from kwhatif.api.core import Condition, Container, ContainerStatus, Node, Pod, PodSpec, Volume
+from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.meta import ObjectMeta, Resource
 
 __all__ = ["KEPT_ANNOTATIONS", "prune_object", "prune_template", "prune_whole"]
@@ -42,12 +43,6 @@ _KEPT_OF_CONTAINER = frozenset({*(f.encode_name for f in fields(Container)), "im
 _CONTAINERS = ("containers", "initContainers")
 _VOLUME_SOURCES = {f.encode_name: f.type for f in fields(Volume) if f.name != "name"}
 _EMPTY_DIR = "emptyDir"
-_TEMPLATES = {
-    **dict.fromkeys(
-        ("DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"), ("spec",)
-    ),
-    "CronJob": ("spec", "jobTemplate", "spec"),
-}
 # Every stored template has these; to leave them out is to leave out nothing.
 _DEFAULTS: Plain = {
     "dnsPolicy": "ClusterFirst",
@@ -128,9 +123,9 @@ def prune_whole(obj: Plain, kind: str, dropped: set[str], *, keep_templates: boo
     if keep_templates:
         return
     owner = obj
-    for key in _TEMPLATES.get(kind, ()):
+    for key in TEMPLATES.get(kind, ()):
         owner = owner.get(key) or {}
-    if kind in _TEMPLATES and owner.get("template"):
+    if kind in TEMPLATES and owner.get("template"):
         owner["template"] = prune_template(owner["template"], dropped)
 
 

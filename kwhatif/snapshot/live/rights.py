@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.snapshot.catalogue import CATALOGUE
+from kwhatif.api.kinds import READ
 
 __all__ = ["rights"]
 
@@ -15,14 +15,14 @@ _GROUP = "rbac.authorization.k8s.io"
 
 
 def rights(name: str, *, service_account: str | None = None, config_map: str | None = None) -> list[dict[str, Any]]:
-    """A ClusterRole that lets every kind of the catalogue be listed, and nothing else.
+    """A ClusterRole that lets every kind that is read be listed, and nothing else.
 
     With a ``service_account`` (NAMESPACE/NAME) also what binds them together, with a ``config_map``
     (NAMESPACE/NAME) also the right to read just that one.
     """
     plurals: dict[str, list[str]] = {}
-    for source in CATALOGUE:
-        plurals.setdefault(source.group, []).append(source.plural)
+    for kind in READ:
+        plurals.setdefault(kind.group, []).append(kind.plural)
     rules = [
         {"apiGroups": [group], "resources": sorted(names), "verbs": ["list"]}
         for group, names in sorted(plurals.items())

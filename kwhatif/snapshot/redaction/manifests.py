@@ -8,7 +8,7 @@ from typing import Any
 from kwhatif.api.kinds import NAMESPACED, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
-from kwhatif.snapshot.collected import OTHER_NAMESPACED, is_snapshot
+from kwhatif.snapshot.collected import is_snapshot
 from kwhatif.snapshot.format.model import KIND
 from kwhatif.snapshot.read.documents import read_documents
 from kwhatif.snapshot.read.files import called, read_paths
@@ -42,6 +42,6 @@ def _read(paths: Sequence[str], namespace: str | None) -> Iterator[dict[str, Any
             for item in items_of(document):
                 obj = resource_of(item, struct_for(item.api_version, item.kind) or Resource, generated_names=True)
                 whole = {"apiVersion": item.api_version, "kind": item.kind, **decode(item.value, dict[str, Any])}
-                if namespace and not obj.namespace and item.kind in NAMESPACED | OTHER_NAMESPACED:
+                if namespace and not obj.namespace and item.kind in NAMESPACED:
                     whole["metadata"] = whole["metadata"] | {"namespace": namespace}
                 yield whole

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from kwhatif.api.kinds import GROUPS, KEPT_WHOLE, KINDS
+from kwhatif.api.kinds import GROUPS
 from kwhatif.snapshot.redaction.pseudonyms import Names
 from kwhatif.snapshot.redaction.treatments import (
     GONE,
@@ -175,8 +175,8 @@ ANNOTATIONS = fields(
 
 # --- objects
 
-KIND = one_of(*OWNER_KINDS, *KINDS, *KEPT_WHOLE, "KubeSchedulerConfiguration")
-_GROUPS = frozenset({*GROUPS.values(), *KEPT_WHOLE.values(), "kubescheduler.config.k8s.io"})
+KIND = one_of(*OWNER_KINDS, *GROUPS, "KubeSchedulerConfiguration")
+_GROUPS = frozenset({*GROUPS.values(), "kubescheduler.config.k8s.io"})
 _VERSION = re.compile("v[0-9]+(?:(?:alpha|beta)[0-9]+)?")
 
 

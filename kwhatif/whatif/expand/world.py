@@ -33,7 +33,7 @@ def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
     for kind in _CLUSTER_WIDE:
         for obj in snapshot.objects.of(KINDS[kind]):
             world.put(plain(obj, kind))
-    for kind in sorted(NAMESPACED - KEPT_WHOLE.keys()):
+    for kind in sorted((KINDS.keys() & NAMESPACED) - KEPT_WHOLE.keys()):
         for obj in snapshot.objects.of(KINDS[kind]):
             if obj.namespace in namespaces:
                 world.put(plain(obj, kind))

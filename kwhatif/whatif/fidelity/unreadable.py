@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from kwhatif.api.kinds import TEMPLATES
 from kwhatif.cluster.storage import claim_names
 from kwhatif.results import Gap
 from kwhatif.snapshot.format.model import Snapshot
@@ -15,7 +16,6 @@ from kwhatif.whatif.session import Asked
 __all__ = ["unreadable_gaps"]
 
 _DEVICES = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
-_WORKLOADS = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet")
 
 
 def unreadable_gaps(snapshot: Snapshot, asked: Sequence[Asked]) -> Iterator[Gap]:
@@ -44,7 +44,7 @@ def unreadable_gaps(snapshot: Snapshot, asked: Sequence[Asked]) -> Iterator[Gap]
     }
     for kind, why in sorted(snapshot.unreadable.items()):
         touches, effect = needed.get(kind, (None, ""))
-        if kind in _WORKLOADS:
+        if kind in TEMPLATES:
             touches, effect = _of(kind), "one that is in the cluster is taken to be new: its pods are there twice"
         if touches is not None:
             pods = tuple(item.pod.key for item in asked if touches(item))

@@ -1,0 +1,69 @@
+"""The table of kinds is of one piece, and what it leaves to be worked out comes out as Kubernetes has it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwhatif.admission.shapes import SHAPES
+from kwhatif.api.kinds import GROUPS, IDLE, KEPT_WHOLE, KINDS, READ, TABLE, TEMPLATES, kind_named, plural_of, struct_for
+from kwhatif.plugins import IN_TREE
+from kwhatif.snapshot.redaction.object_rules import RULES
+
+
+def test_a_kind_stands_in_the_table_once() -> None:
+    names = [kind.name for kind in TABLE]
+    assert len(set(names)) == len(names)
+
+
+def test_a_struct_is_called_like_its_kind() -> None:
+    assert {kind.name: kind.struct.__name__ for kind in TABLE if kind.struct} == {name: name for name in KINDS}
+
+
+def test_what_is_idle_is_not_read_and_makes_no_pods() -> None:
+    assert not IDLE & {*KINDS, *KEPT_WHOLE, *TEMPLATES}
+
+
+def test_what_is_read_can_be_redacted() -> None:
+    assert RULES.keys() == GROUPS.keys()
+
+
+def test_what_plugins_and_admission_read_is_in_the_table() -> None:
+    assert {kind for plugin in IN_TREE.values() for kind in plugin.reads} <= KINDS.keys()
+    assert SHAPES.keys() <= GROUPS.keys()
+
+
+@pytest.mark.parametrize(
+    ("kind", "plural"),
+    [
+        ("Pod", "pods"),
+        ("StorageClass", "storageclasses"),
+        ("NetworkPolicy", "networkpolicies"),
+        ("CSIStorageCapacity", "csistoragecapacities"),
+        ("Endpoints", "endpoints"),
+        ("Gateway", "gateways"),
+    ],
+)
+def test_the_collection_of_a_kind_is_called_its_plural(kind: str, plural: str) -> None:
+    assert plural_of(kind) == plural
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "path"),
+    [
+        ("Pod", "v1", "/api/v1/pods"),
+        ("CronJob", "v1beta1", "/apis/batch/v1beta1/cronjobs"),
+        ("DeviceTaintRule", "v1alpha3", "/apis/resource.k8s.io/v1alpha3/devicetaintrules"),
+    ],
+)
+def test_a_kind_is_listed_under_its_group_and_version(kind: str, version: str, path: str) -> None:
+    assert kind_named(kind).path(version) == path
+
+
+def test_a_kind_of_another_group_is_another_kind() -> None:
+    assert struct_for("v1", "Pod") is KINDS["Pod"]
+    assert struct_for("metrics.k8s.io/v1", "Pod") is None
+    assert struct_for("apps/v1", "Deployment") is None, "kept whole, but not decoded"
+
+
+def test_pods_and_nodes_are_asked_for_first() -> None:
+    assert [kind.name for kind in READ[:2]] == ["Pod", "Node"]
