@@ -1,4 +1,4 @@
-"""What all tests share: how hypothesis runs.
+"""What all tests share: how hypothesis runs, and clusters that count as large.
 
 Runs are deterministic. ``HYPOTHESIS_PROFILE=thorough`` looks further, with other examples every time.
 """
@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from kwhatif.scheduling import sampling
 
 settings.register_profile(
     "default",
@@ -19,3 +22,12 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=2000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(params=[pytest.param(sampling.ALWAYS, id="small"), pytest.param(2, id="large")])
+def cluster_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For laws that hold in small clusters and in large ones, of which a scheduler looks at some nodes only.
+
+    To be large takes a hundred nodes, or here two.
+    """
+    monkeypatch.setattr(sampling, "ALWAYS", request.param)

@@ -28,6 +28,8 @@ from tests.device_builders import (
     template,
 )
 
+pytestmark = pytest.mark.usefixtures("cluster_size")
+
 NODES = ("a", "b")
 CARDS = 6
 """What the counter of each node's pool holds."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ from kwhatif.scheduling.diary import Diary
 from tests.builders import pod
 from tests.scheduling.stories import Closed, Flaky, Restless, Story, enabling
 from tests.strategies import Scenario, crowds, scenarios
+
+pytestmark = pytest.mark.usefixtures("cluster_size")
 
 OWNERS = (("apps/v1", "ReplicaSet", "web"), ("apps/v1", "StatefulSet", "db"), ("batch/v1", "Job", "job"), None)
 TROUBLES = ({}, {"fails": "1"}, {"fails": "99"}, {"hold": "0"}, {"hold": "7"}, {"closed": "1"})

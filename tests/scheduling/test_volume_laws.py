@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -20,6 +21,8 @@ from kwhatif.cluster.cluster import Cluster
 from tests.builders import cluster_of, scheduler_for
 from tests.storage_builders import claiming
 from tests.storage_strategies import FIXED, Store, stores
+
+pytestmark = pytest.mark.usefixtures("cluster_size")
 
 NOTHING = Quantity.from_units(0)
 

@@ -247,6 +247,7 @@ def clusters(cpus: list[str]) -> list[Node]:
 
 
 @settings(max_examples=40)
+@pytest.mark.usefixtures("cluster_size")
 @given(cpus=NODES, asked=PODS, packing=st.booleans())
 def test_nothing_differs_from_itself(cpus: list[str], asked: list[tuple[str, int]], packing: bool) -> None:
     pods = [pod(f"p{i}", cpu=cpu, priority=priority) for i, (cpu, priority) in enumerate(asked)]
@@ -257,6 +258,7 @@ def test_nothing_differs_from_itself(cpus: list[str], asked: list[tuple[str, int
 
 
 @settings(max_examples=40)
+@pytest.mark.usefixtures("cluster_size")
 @given(cpus=NODES, asked=PODS, smaller=NODES)
 def test_the_other_way_round_gains_are_losses(
     cpus: list[str], asked: list[tuple[str, int]], smaller: list[str]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ from kwhatif.whatif.session import Asked, Session
 from tests.builders import FEATURES, Json
 from tests.strategies import Scenario, scenarios
 from tests.whatif.editing import after, snapshot_of
+
+pytestmark = pytest.mark.usefixtures("cluster_size")
 
 SETUP = Setup(load_configuration(None, source=""), FEATURES)
 

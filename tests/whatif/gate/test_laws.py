@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from kwhatif.whatif.gate.registry import in_tree
 from tests.builders import HOSTNAME, Json, node
 from tests.whatif.editing import of
 from tests.whatif.gate.judging import annotated, judged, new, snapshot_of, workload
+
+pytestmark = pytest.mark.usefixtures("cluster_size")
 
 BADNESS = {"pass": 0, "warn": 1, "fail": 2}
 
