@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 from hypothesis import strategies as st
@@ -294,6 +295,29 @@ def crowds(draw: st.DrawFn, *, parts: Iterable[str] = FILTER_PARTS, max_nodes: i
     objects: list[Resource] = [namespace("default"), namespace("other", team="blue")]
     objects += draw(st.lists(disruption_budgets(), max_size=2))
     return Scenario(nodes, running, pending, objects)
+
+
+@st.composite
+def large_scenarios(
+    draw: st.DrawFn, least: int, most: int, *, parts: Iterable[str] = ALL_PARTS, pending: int = 3
+) -> Scenario:
+    """So many nodes, of few kinds, dealt at random with pods of few kinds: drawing each of them would take too long."""
+    some_nodes = draw(st.lists(node_kinds(), min_size=2, max_size=5))
+    some_pods = draw(st.lists(kinds(parts), min_size=2, max_size=4))
+    random = Random(draw(st.integers(0, 2**32)))
+    names = [f"n{place:03}" for place in range(random.randint(least, most))]
+    random.shuffle(names)
+    priorities = PRIORITIES if random.random() < 0.5 else (0,)
+
+    def somebody(name: str, on: str | None = None) -> Pod:
+        return pod(name, on=on, priority=random.choice(priorities), **random.choice(some_pods))
+
+    return Scenario(
+        [node(name, **random.choice(some_nodes)) for name in names],
+        [somebody(f"r{place}", random.choice(names)) for place in range(random.randint(0, len(names)))],
+        [somebody(f"p{place}") for place in range(pending)],
+        [namespace("default"), namespace("other", team="blue"), service("svc", {"app": "a"})],
+    )
 
 
 def disruption_budgets() -> st.SearchStrategy[Resource]:

@@ -41,7 +41,7 @@ from tests.builders import (
     spread,
 )
 from tests.storage_strategies import FIXED, Store, stores
-from tests.strategies import Scenario, scenarios
+from tests.strategies import Scenario, large_scenarios, scenarios
 
 AnyPlugin = Plugin[Any, Any]
 
@@ -200,7 +200,7 @@ def with_storage(store: Store) -> Scenario:
     return Scenario(store.nodes, runs, [waits], [*FIXED, *store.volumes, *store.claims])
 
 
-SCENARIOS = scenarios(max_nodes=5, max_running=8) | stores().map(with_storage)
+SCENARIOS = scenarios(max_nodes=5, max_running=8) | stores().map(with_storage) | large_scenarios(120, 160)
 every_plugin = pytest.mark.parametrize("plugin", instances())
 """Given plugins outside of hypothesis: each runs all examples."""
 

@@ -10,15 +10,14 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from kwhatif.api.core import Node, Pod
-from kwhatif.api.meta import Resource
+from kwhatif.api.core import Pod
 from kwhatif.scheduling import sampling
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Scheduler
-from tests.builders import Json, cluster_of, namespace, node, pod, profile_document, scheduler_for, service
+from tests.builders import Json, cluster_of, node, pod, profile_document, scheduler_for
 from tests.framework.plugins import Quiet, with_quiet
 from tests.scheduling.eager import Cycle, EagerScheduler
-from tests.strategies import PARTS, PRIORITIES, disruption_budgets, kinds, node_kinds, profiles
+from tests.strategies import PARTS, Scenario, disruption_budgets, large_scenarios, profiles
 
 # A pod with overhead asks for more every time its requests are added up, so it does not start over. A host port that
 # two pods hold at once is free when one of them leaves.
@@ -30,20 +29,17 @@ WITHOUT_SHRINKING = (Phase.explicit, Phase.generate)
 
 @dataclass(frozen=True)
 class Run:
-    """A cluster, pods that run there, and what happens: pods that wait are tried, and others leave by uid."""
+    """What happens on a cluster, in order: pods that wait are tried, and others leave, by uid."""
 
-    nodes: list[Node]
-    running: list[Pod]
-    objects: list[Resource]
+    scenario: Scenario
     story: list[Pod | str]
     config: Json | None
 
 
 @st.composite
 def runs(draw: st.DrawFn, least: int, most: int, tries: int) -> Run:
-    """Few kinds of nodes and of pods, dealt at random: drawing each of hundreds of nodes would take too long."""
-    some_nodes = draw(st.lists(node_kinds(), min_size=2, max_size=5))
-    some_pods = draw(st.lists(kinds(WITHOUT_HISTORY), min_size=2, max_size=4))
+    scenario = draw(large_scenarios(least, most, parts=WITHOUT_HISTORY, pending=tries))
+    scenario.objects.extend(draw(st.lists(disruption_budgets(), max_size=2)))
     config = draw(profiles())
     if draw(st.booleans()):
         config = with_quiet(config)
@@ -52,26 +48,14 @@ def runs(draw: st.DrawFn, least: int, most: int, tries: int) -> Run:
         few = {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": draw(st.integers(1, 3))}
         config["profiles"][0]["pluginConfig"].append({"name": "DefaultPreemption", "args": few})
     random = Random(draw(st.integers(0, 2**32)))
-    names = [f"n{place:03}" for place in range(random.randint(least, most))]
-    random.shuffle(names)
-    nodes = [node(name, **random.choice(some_nodes)) for name in names]
-    priorities = PRIORITIES if random.random() < 0.5 else (0,)
-
-    def somebody(name: str, on: str | None = None) -> Pod:
-        return pod(name, on=on, priority=random.choice(priorities), **random.choice(some_pods))
-
-    running = [somebody(f"r{place}", random.choice(names)) for place in range(random.randint(0, len(names)))]
-    there = [one.metadata.uid or "" for one in running]
+    there = [one.metadata.uid or "" for one in scenario.running]
     story: list[Pod | str] = []
-    for place in range(tries):
-        one = somebody(f"p{place}")
+    for one in scenario.pending:
         story.append(one)
         there.append(one.metadata.uid or "")
         if random.random() < 0.3:
             story.append(there.pop(random.randrange(len(there))))
-    objects: list[Resource] = [namespace("default"), namespace("other", team="blue"), service("svc", {"app": "a"})]
-    objects += draw(st.lists(disruption_budgets(), max_size=2))
-    return Run(nodes, running, objects, story, config)
+    return Run(scenario, story, config)
 
 
 def told(scheduler: Scheduler, attempt: Attempt) -> Cycle:
@@ -90,13 +74,14 @@ def told(scheduler: Scheduler, attempt: Attempt) -> Cycle:
 
 def compare(run: Run, *, always: int) -> None:
     """Every attempt of a run with one scheduler is what starting over would have come to."""
-    cluster = cluster_of(run.nodes, run.running, run.objects)
+    scenario = run.scenario
+    cluster = scenario.cluster()
     scheduler = scheduler_for(cluster, run.config, outside=[Quiet])
     percentage = (run.config or {}).get("percentageOfNodesToScore") or 0
     eager = EagerScheduler(
-        run.nodes,
-        run.running,
-        run.objects,
+        scenario.nodes,
+        scenario.running,
+        scenario.objects,
         run.config,
         outside=[Quiet],
         always=always,
