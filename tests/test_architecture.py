@@ -14,7 +14,6 @@ PACKAGE = Path(__file__).parents[1] / "kwhatif"
 
 ORDER = (
     {"errors"},
-    {"gates"},
     {"versions", "results", "golang"},
     {"api"},
     {"cel"},
@@ -35,7 +34,7 @@ RESULTS_ONLY = {"errors", "results"}
 FRONT_DOORS = {"__init__", "__main__"}
 """Modules at the top that lead into the rooms; what they import is up to them."""
 
-WITHOUT_NUMPY = {"errors", "gates", "versions", "results", "golang", "api", "report", "cli"}
+WITHOUT_NUMPY = {"errors", "versions", "results", "golang", "api", "report", "cli"}
 
 
 @dataclass(frozen=True)

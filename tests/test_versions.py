@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from kwhatif.errors import UsageError
-from kwhatif.gates.minors import number_of
-from kwhatif.gates.setting import stage_of, stages
-from kwhatif.gates.stages import DEPENDENCIES, GATES
+from kwhatif.policy.intree import in_tree
 from kwhatif.versions import (
     DEFAULT_MINOR,
     LEGACY_MINOR,
@@ -22,6 +20,11 @@ from kwhatif.versions import (
     rows,
     unread_gates,
 )
+from kwhatif.versions.gate_stages import DEPENDENCIES, GATES
+from kwhatif.versions.gates import stage_of, stages
+from kwhatif.versions.minors import number_of
+from kwhatif.versions.row import AREAS
+from kwhatif.versions.rules.of_1_22 import RulesOf122
 from tests.versions_page import PAGE, page
 
 PACKAGE = Path(__file__).parents[1] / "kwhatif"
@@ -70,8 +73,8 @@ def test_there_are_rows_for_the_legacy_minor_though_it_is_not_supported() -> Non
     assert features_of(LEGACY_MINOR).minor == LEGACY_MINOR
 
 
-def test_a_minor_that_is_not_known_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match=r"Kubernetes 1\.28: not a known version; known are 1\.29, .*, 1\.36"):
+def test_a_minor_that_is_not_supported_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match=r"Kubernetes 1\.28 is not supported; supported versions: 1\.29 to 1\.36"):
         features_of("1.28")
 
 
@@ -104,8 +107,8 @@ def test_gates_that_cannot_be_read(text: str, problem: str) -> None:
             "1.36",
             "NodeDeclaredFeature",
             True,
-            "unrecognized feature gate: NodeDeclaredFeature: Kubernetes 1.36 has none of that name; near are "
-            "NodeDeclaredFeatures",
+            "unrecognized feature gate: NodeDeclaredFeature: Kubernetes 1.36 has none of that name; did you "
+            "mean NodeDeclaredFeatures?",
             id="a name with a mistake",
         ),
         pytest.param(
@@ -236,8 +239,23 @@ def test_rows_are_of_gates_that_exist_or_of_known_minors() -> None:
         assert row.what[-1] not in ".,;", name
 
 
+def test_every_row_says_whose_it_is() -> None:
+    minors = (*SUPPORTED_MINORS, LEGACY_MINOR)
+    plugins = {name for minor in minors for name in in_tree(features_of(minor)).points}
+    for name, row in rows().items():
+        assert row.whose, name
+        assert set(row.whose) <= plugins or (row.whose[0] in AREAS and len(row.whose) == 1), name
+
+
+def test_what_only_1_22_does_otherwise_is_in_a_table_of_its_own() -> None:
+    supported = [features_of(minor) for minor in SUPPORTED_MINORS]
+    alike = {name for name, row in rows().items() if not row.gate and len({getattr(f, name) for f in supported}) == 1}
+    assert alike == {name for name in vars(RulesOf122) if name in rows()}
+
+
 def test_every_row_is_asked_for_somewhere() -> None:
-    code = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py") if path != PACKAGE / "versions.py")
+    rules = PACKAGE / "versions" / "rules"
+    code = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py") if path.parent != rules)
     assert not rows().keys() - set(re.findall(r"\w+", code))
 
 

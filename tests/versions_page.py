@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from kwhatif.gates.minors import number_of
-from kwhatif.gates.setting import stage_of
 from kwhatif.versions import SUPPORTED_MINORS, Row, rows
+from kwhatif.versions.gates import stage_of
+from kwhatif.versions.minors import number_of
 
 __all__ = ["PAGE", "page"]
 
@@ -27,12 +27,12 @@ def _between(text: str, name: str, lines: Iterator[str]) -> str:
 
 
 def _gates() -> Iterator[str]:
-    yield f"| gate | what it does here | {' | '.join(SUPPORTED_MINORS)} |"
-    yield f"| --- | --- | {' | '.join('---' for _ in SUPPORTED_MINORS)} |"
+    yield f"| gate | whose | what it does here | {' | '.join(SUPPORTED_MINORS)} |"
+    yield f"| --- | --- | --- | {' | '.join('---' for _ in SUPPORTED_MINORS)} |"
     gates = [row for row in rows().values() if row.gate and any(map(_may_be_set(row.gate), SUPPORTED_MINORS))]
     for row in sorted(gates, key=lambda row: row.gate.lower()):
         cells = " | ".join(_default(row.gate, minor) for minor in SUPPORTED_MINORS)
-        yield f"| {row.gate} | {row.what} | {cells} |"
+        yield f"| {row.gate} | {', '.join(row.whose)} | {row.what} | {cells} |"
 
 
 def _may_be_set(gate: str) -> Callable[[str], bool]:
@@ -50,10 +50,10 @@ def _default(gate: str, minor: str) -> str:
 
 
 def _behaviour() -> Iterator[str]:
-    yield "| when | what holds then | upstream |"
-    yield "| --- | --- | --- |"
+    yield "| when | whose | what holds then | upstream |"
+    yield "| --- | --- | --- | --- |"
     for row in sorted((row for row in rows().values() if not row.gate and _changed(row)), key=_order):
-        yield f"| {_when(row)} | {row.what} | {_sources(row)} |"
+        yield f"| {_when(row)} | {', '.join(row.whose)} | {row.what} | {_sources(row)} |"
 
 
 def _changed(row: Row) -> bool:

@@ -62,10 +62,10 @@ def conformance(
 
     from kwhatif.cli.rules import minor_in_name, rules
     from kwhatif.framework.outside import load_outside
-    from kwhatif.gates.minors import LEGACY_MINOR
     from kwhatif.report.conformance_text import conformance_blocks
     from kwhatif.results import ConformanceResult
     from kwhatif.snapshot.read.files import called
+    from kwhatif.versions.minors import LEGACY_MINOR
     from kwhatif.whatif.conformance.answer import answer
     from kwhatif.whatif.conformance.compare import Tally
     from kwhatif.whatif.conformance.scenario_files import read_scenarios, scenario_files

@@ -106,10 +106,10 @@ def read_setup(
     v1beta2, brings the rules of the last Kubernetes that read it.
     """
     from kwhatif.cli.rules import rules
-    from kwhatif.gates.minors import LEGACY_MINOR
     from kwhatif.policy.load import default_configuration, load_configuration
     from kwhatif.policy.older import legacy_format
     from kwhatif.scheduling.setup import Setup
+    from kwhatif.versions.minors import LEGACY_MINOR
 
     cluster_says = snapshot.kubernetes_version if snapshot else None
     told = snapshot.scheduler.feature_gates if snapshot and snapshot.scheduler else None

@@ -174,8 +174,8 @@ def _start(configuration: SchedulerConfiguration, features: Features, out_of_tre
 def _rules(version: str | None, gates: list[str] | None, document: object = None) -> Features:
     """The rules asked for, else those of the last minor that read the document's format."""
     from kwhatif.cli.rules import rules
-    from kwhatif.gates.minors import LEGACY_MINOR
     from kwhatif.policy.older import legacy_format
+    from kwhatif.versions.minors import LEGACY_MINOR
 
     notes = Notes()
     legacy = bool(legacy_format(document))

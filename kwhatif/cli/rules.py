@@ -8,8 +8,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from kwhatif.errors import UsageError
-from kwhatif.gates.setting import stage_of
 from kwhatif.versions import DEFAULT_MINOR, Features, features_of, minor_of, nearest, parse_gates, unread_gates
+from kwhatif.versions.gates import stage_of
 
 if TYPE_CHECKING:
     from kwhatif.cli.output import Notes

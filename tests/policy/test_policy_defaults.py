@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -244,7 +243,7 @@ def test_every_enabled_in_tree_plugin_with_arguments_gets_its_defaults() -> None
 
 def test_gates_that_are_off_leave_timeouts_out_and_a_gate_that_is_on_brings_a_shape() -> None:
     facts = InTree(
-        replace(features_of(), storage_capacity_scoring=True), (), {}, filter_timeout=None, binding_timeout=None
+        features_of(gates={"StorageCapacityScoring": True}), (), {}, filter_timeout=None, binding_timeout=None
     )
     assert default_args("DynamicResources", facts) == DynamicResourcesArgs()
     volume_binding = default_args("VolumeBinding", facts)
@@ -266,8 +265,8 @@ def test_the_table_of_plugins_is_consistent() -> None:
     assert len(default_plugins(facts).multi_point.enabled) == 20
 
 
-def test_a_minor_that_is_not_known_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match=r"Kubernetes 9\.9: not a known version; known are 1\.29, 1\.30, "):
+def test_a_minor_that_is_not_supported_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match=r"Kubernetes 9\.9 is not supported; supported versions: 1\.29 to 1\.36"):
         default_configuration(features_of("9.9"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -228,7 +227,7 @@ def test_arguments_are_validated_even_where_the_plugin_is_disabled() -> None:
 
 
 GATES_OFF = InTree(
-    replace(features_of(), storage_capacity_scoring=True), (), {}, filter_timeout=None, binding_timeout=None
+    features_of(gates={"StorageCapacityScoring": True}), (), {}, filter_timeout=None, binding_timeout=None
 )
 
 

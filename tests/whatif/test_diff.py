@@ -188,6 +188,16 @@ def test_rules_that_differ_between_minors_are_named_with_their_source() -> None:
     assert rules["balanced_allocation_compares"].source == "framework/plugins/noderesources/balanced_allocation.go"
 
 
+def test_rules_about_the_plugins_that_decided_come_first_though_their_words_do_not_name_them() -> None:
+    cluster = snapshot_of(node("a", cpu="4"), node("b", cpu="8"))
+    result = compared(cluster, setup_of(PACKING, "1.32"), setup_of(minor="1.36"), pod("p", cpu="1"))
+    assert told(result) == [("p", "moved", "a", "b")]
+    touched = {rule.name: rule.touches for rule in result.rules if rule.touches}
+    assert touched["PodLevelResources"] == ("NodeResourcesBalancedAllocation", "NodeResourcesFit")
+    assert "VolumeAttributesClass" not in touched
+    assert [rule.name for rule in result.rules][: len(touched)] == list(touched)
+
+
 def test_updates_are_no_matter_for_diff() -> None:
     rollout = Rollout("Deployment default/web", "default", "web.yaml", None, None, None)  # type: ignore[arg-type]
     a = Side("A", snapshot_of(node("a")), setup_of(), Expanded(rollouts=[rollout]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kwhatif.gates.stages import GATES
 from kwhatif.snapshot.redaction.device_rules import CLAIM_KIND, CLAIM_TEMPLATE_KIND, DEVICE_CLASS, SLICE, TAINT_RULE
 from kwhatif.snapshot.redaction.pod_rules import CLAIM_SPEC, CLAIM_TEMPLATE, DISKS, POD, POD_TEMPLATE
 from kwhatif.snapshot.redaction.pseudonyms import Names
@@ -40,6 +39,7 @@ from kwhatif.snapshot.redaction.treatments import (
     time,
 )
 from kwhatif.snapshot.redaction.wellknown import OWNER_KINDS
+from kwhatif.versions.gate_stages import GATES
 
 __all__ = ["RULES"]
 

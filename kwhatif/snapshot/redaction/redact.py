@@ -15,13 +15,13 @@ import msgspec
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.quantity import plain_quantity
-from kwhatif.gates.stages import GATES
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot
 from kwhatif.snapshot.redaction.configuration import CONFIGURATION
 from kwhatif.snapshot.redaction.object_rules import RULES
 from kwhatif.snapshot.redaction.pseudonyms import Names
 from kwhatif.snapshot.redaction.translation import Translation
 from kwhatif.snapshot.redaction.treatments import GONE, Rule
+from kwhatif.versions.gate_stages import GATES
 
 __all__ = ["CONFIGURATION_KIND", "has_rule", "redact", "redact_documents"]
 

@@ -284,8 +284,6 @@ def _rules(a: Features, b: Features, changes: Sequence[PodChange]) -> list[Rule]
     for name, row in rows().items():
         in_a, in_b = getattr(a, name), getattr(b, name)
         if in_a != in_b:
-            text = f"{row.source} {row.what}".lower()
-            touches = sorted(plugin for plugin in plugins if plugin.lower() in text.replace("_", ""))
             found.append(
                 Rule(
                     name=row.gate or name,
@@ -293,7 +291,7 @@ def _rules(a: Features, b: Features, changes: Sequence[PodChange]) -> list[Rule]
                     in_b=in_b,
                     what=row.what,
                     source=row.source,
-                    touches=tuple(touches),
+                    touches=tuple(sorted(plugins.intersection(row.whose))),
                 )
             )
     return sorted(found, key=lambda rule: not rule.touches)

@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from functools import cache
 
 from kwhatif.errors import UsageError
-from kwhatif.gates.minors import SUPPORTED_MINORS, number_of
-from kwhatif.gates.stages import DEPENDENCIES, GATES
+from kwhatif.versions.gate_stages import DEPENDENCIES, GATES
+from kwhatif.versions.minors import SUPPORTED_MINORS, number_of
 
 __all__ = ["ALL", "Stage", "parse_gates", "stage_of", "stages", "with_gates"]
 
@@ -119,8 +119,8 @@ def _unknown(name: str, minor: str, known: list[str]) -> str:
         return f"{problem} any more: what it guarded is {'always on' if stage.on else 'gone'}"
     if name in GATES:
         return f"{problem} yet: it came with {_first(name).since}"
-    near = get_close_matches(name, known, n=3)
-    return f"{problem}; near are {', '.join(near)}" if near else problem
+    near = get_close_matches(name, known, n=1)
+    return f"{problem}; did you mean {near[0]}?" if near else problem
 
 
 def _first(name: str) -> Stage:

@@ -1,1 +1,0 @@
-"""Kubernetes minors and feature gates: the facts behind ``versions.py``."""

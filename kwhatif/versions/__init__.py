@@ -1,0 +1,23 @@
+"""Kubernetes minors, feature gates, and everything that differs by version, as tables by area (``rules/``).
+
+Nothing else compares versions: code asks ``features.X``. docs/versions.md is these tables in words.
+"""
+
+from kwhatif.versions.features import Features, features_of, rows, unread_gates
+from kwhatif.versions.gates import parse_gates
+from kwhatif.versions.minors import DEFAULT_MINOR, LEGACY_MINOR, SUPPORTED_MINORS, minor_of, nearest
+from kwhatif.versions.row import Row
+
+__all__ = [
+    "DEFAULT_MINOR",
+    "LEGACY_MINOR",
+    "SUPPORTED_MINORS",
+    "Features",
+    "Row",
+    "features_of",
+    "minor_of",
+    "nearest",
+    "parse_gates",
+    "rows",
+    "unread_gates",
+]
