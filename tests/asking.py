@@ -25,6 +25,14 @@ def pre_filter(plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> Any:
     return plugin.pre_filter(pod, cluster) if overrides(type(plugin), "pre_filter") else None
 
 
+def made(plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> Any:
+    """The state that PreFilter makes, as the hooks after Filter get it."""
+    outcome = pre_filter(plugin, pod, cluster)
+    if isinstance(outcome, Narrowed):
+        return outcome.state
+    return None if isinstance(outcome, Skip | Status) else outcome
+
+
 def rejections(
     plugin: AnyPlugin,
     pod: PodInfo,
@@ -82,7 +90,7 @@ def _scores(
     info = cluster.shapes.info(pod)
     names = among or cluster.columns.names
     view = NodeView(cluster, np.array([cluster.columns.row(name) for name in names], np.intp))
-    state = plugin.pre_score(info, view) if overrides(type(plugin), "pre_score") else None
+    state = plugin.pre_score(info, view, made(plugin, info, cluster)) if overrides(type(plugin), "pre_score") else None
     if isinstance(state, Skip):
         return SKIP
     found = plugin.score(info, view, state)

@@ -19,7 +19,7 @@ from kwhatif.api.others import (
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.storage import BIND_COMPLETED, SELECTED_NODE
 from kwhatif.framework.interface import Plugin
-from tests.asking import refused
+from tests.asking import made, refused
 from tests.builders import Json, node_term, pod
 
 WAIT, IMMEDIATE = "WaitForFirstConsumer", "Immediate"
@@ -237,7 +237,8 @@ def choices(plugin: Plugin[Any, Any], waiting: Pod, cluster: Cluster) -> dict[st
     found = {}
     for place in places:
         before = set(storage.reserved)
-        assert plugin.reserve(info, place) is None
+        state = made(plugin, info, cluster)
+        assert plugin.reserve(info, place, state) is None
         found[place] = {key[1]: name for name, key in sorted(storage.reserved.items()) if name not in before}
-        plugin.unreserve(info, place)
+        plugin.unreserve(info, place, state)
     return found

@@ -118,6 +118,11 @@ class Evaluation:
             return SKIP
         return outcome.state if isinstance(outcome, Narrowed) else outcome
 
+    def made_by(self, plugin: AnyPlugin) -> object:
+        """What the plugin's PreFilter made for the pod that began last; None where it made nothing."""
+        state = self._state(plugin)
+        return None if isinstance(state, Skip) else state
+
     def _filter_scope(self, plugin: AnyPlugin) -> Scope:
         return self._scopes[plugin.name][0]
 
@@ -272,7 +277,7 @@ class Evaluation:
             if scope is Scope.CLUSTER:
                 self._cluster_scorers.append((plugin, weight))
                 continue
-            state = self._framework.ask_pre_score(plugin, pod, view)
+            state = self._framework.ask_pre_score(plugin, pod, view, self.made_by(plugin))
             if isinstance(state, Status):
                 self._lasting_error = self._lasting_error or state
                 continue
@@ -322,7 +327,7 @@ class Evaluation:
         return total
 
     def _score_one(self, plugin: AnyPlugin, weight: int, pod: PodInfo, view: NodeView) -> PluginScore | None:
-        state = self._framework.ask_pre_score(plugin, pod, view)
+        state = self._framework.ask_pre_score(plugin, pod, view, self.made_by(plugin))
         if isinstance(state, Status):
             self.score_error = self.score_error or state
             return None

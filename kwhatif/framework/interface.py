@@ -102,7 +102,9 @@ class Handle:
 
 
 class Plugin(Generic[F, P]):
-    """Base of all plugins. F is the state PreFilter hands to Filter, P the one PreScore hands to Score.
+    """Base of all plugins. F is the state that PreFilter makes, P the one that PreScore hands to Score.
+
+    Every hook after PreFilter gets the plugin's own F of the same pod and cycle: None if it made none, or let SKIP.
 
     Scope NODE and ROW promise that the pod's own part (PreFilter, PreScore) looks at nothing but the pod and
     Node objects, so it is asked once for all pods of one shape; CLUSTER plugins are asked for every pod.
@@ -164,12 +166,15 @@ class Plugin(Generic[F, P]):
         """Which nodes of the view refuse the pod, reason by reason."""
         raise NotImplementedError
 
-    def post_filter(self, pod: PodInfo, diagnosis: Diagnosis) -> PostFilterResult:
+    def post_filter(self, pod: PodInfo, diagnosis: Diagnosis, state: F | None) -> PostFilterResult:
         """No node fits: make room, or say why not."""
         raise NotImplementedError
 
-    def pre_score(self, pod: PodInfo, nodes: NodeView) -> P | Skip | Status:
-        """Look at the pod and the feasible nodes once; SKIP leaves Score out, a Status is an error."""
+    def pre_score(self, pod: PodInfo, nodes: NodeView, state: F | None) -> P | Skip | Status:
+        """Look at the pod and the feasible nodes once; SKIP leaves Score out, a Status is an error.
+
+        Where the score is asked for once a shape and the filter for every pod, there is no state.
+        """
         raise NotImplementedError
 
     def score(self, pod: PodInfo, nodes: NodeView, state: P) -> Int64Array:
@@ -180,26 +185,28 @@ class Plugin(Generic[F, P]):
         """int64[n]: raw scores of the same nodes brought to 0..100."""
         raise NotImplementedError
 
-    def reserve(self, pod: PodInfo, node: str) -> Status | None:
+    def reserve(self, pod: PodInfo, node: str, state: F | None) -> Status | None:
         """Claim what the pod needs on the chosen node; a Status undoes all reservations."""
         raise NotImplementedError
 
-    def unreserve(self, pod: PodInfo, node: str) -> None:
+    def unreserve(self, pod: PodInfo, node: str, state: F | None) -> None:
         """Give back what ``reserve`` claimed; also called when ``reserve`` itself refused."""
         raise NotImplementedError
 
-    def permit(self, pod: PodInfo, node: str) -> Status | PermitWait | None:
+    def permit(self, pod: PodInfo, node: str, state: F | None) -> Status | PermitWait | None:
         """Approve (None), deny, or hold the pod for a while."""
         raise NotImplementedError
 
-    def pre_bind(self, pod: PodInfo, node: str) -> Status | None:
+    def pre_bind(self, pod: PodInfo, node: str, state: F | None) -> Status | None:
+        """The last word before the pod is bound; a Status undoes everything."""
         raise NotImplementedError
 
-    def bind(self, pod: PodInfo, node: str) -> Status | Skip | None:
+    def bind(self, pod: PodInfo, node: str, state: F | None) -> Status | Skip | None:
         """Bind the pod, or SKIP to leave it to the next binder."""
         raise NotImplementedError
 
-    def post_bind(self, pod: PodInfo, node: str) -> None:
+    def post_bind(self, pod: PodInfo, node: str, state: F | None) -> None:
+        """Take note that the pod is bound."""
         raise NotImplementedError
 
 

@@ -163,6 +163,6 @@ def _normalize(self: _PerNode, pod: PodInfo, nodes: NodeView, state: None, score
     return default_normalize(scores, reverse=False)
 
 
-def _pre_bind(self: _PerNode, pod: PodInfo, node: str) -> Status | None:
+def _pre_bind(self: _PerNode, pod: PodInfo, node: str, state: None) -> Status | None:
     answer = self.inner.pre_bind(pod.pod, node)
     return Status.unschedulable(str(answer)) if answer else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,11 +20,17 @@ from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.interface import HOOKS, MAX_SCORE, Plugin, PostFilterResult, overrides
 from kwhatif.framework.status import SKIP, Code, PermitWait, Rejection, Skip, Status
 
-__all__ = ["Framework"]
+if TYPE_CHECKING:
+    from kwhatif.framework.evaluation import Evaluation
+
+__all__ = ["Framework", "States"]
 
 AnyPlugin = Plugin[Any, Any]
 Binder = Callable[[PodInfo, str], Status | Skip | None]
 """Binds a pod to a node (None), refuses, or SKIPs to leave it to others."""
+
+States = Mapping[str, object]
+"""Plugin -> what its PreFilter made for one pod in one cycle, for the hooks past the choice of a node."""
 
 MOST_PERMIT_SECONDS = 900.0
 """No permit plugin may hold a pod for longer, whatever it asks for."""
@@ -126,7 +132,7 @@ class Framework:
         except Exception as error:
             raise _blame(plugin, "filter", pod, error) from error
 
-    def ask_pre_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView) -> object:
+    def ask_pre_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, made: object) -> object:
         """The plugin's state for Score, SKIP, an error, or None for a plugin that has no PreScore."""
         if plugin.name not in self._pre_scored:
             if plugin.needs_pre_score:
@@ -134,7 +140,7 @@ class Framework:
                 return Status(Code.ERROR, (text,), plugin.name)
             if not overrides(type(plugin), "pre_score"):
                 return None
-        outcome = _call(plugin, "pre_score", pod, pod, view)
+        outcome = _call(plugin, "pre_score", pod, pod, view, made)
         if isinstance(outcome, Status):
             # It is too late for a verdict on the pod: whatever the plugin calls it, it is an error.
             return _named(Status(Code.ERROR, outcome.reasons), plugin, "PreScore")
@@ -168,7 +174,9 @@ class Framework:
         """Ask plugins in turn to make room; their refusals add up to one message."""
         reasons: list[str] = []
         for plugin in self._at["postFilter"]:
-            result: PostFilterResult = _call(plugin, "post_filter", pod, pod, diagnosis)
+            result: PostFilterResult = _call(
+                plugin, "post_filter", pod, pod, diagnosis, diagnosis.evaluation.made_by(plugin)
+            )
             if result.status is None or result.status.code in (Code.UNRESOLVABLE, Code.ERROR):
                 return result
             reasons.extend(result.status.reasons)
@@ -176,49 +184,53 @@ class Framework:
 
     # --- binding
 
-    def reserve(self, pod: PodInfo, node: str) -> Status | None:
+    def states(self, pod: PodInfo, evaluation: Evaluation) -> States:
+        """What the hooks below are given, to be kept for as long as one of them may be called."""
+        return {plugin.name: evaluation.made_by(plugin) for plugin in self.turns(pod).stateful}
+
+    def reserve(self, pod: PodInfo, node: str, states: States) -> Status | None:
         """Reserve at all plugins; on a refusal everything is given back and the refusal returned."""
         for plugin in self.turns(pod).reserve:
-            status: Status | None = _call(plugin, "reserve", pod, pod, node)
+            status: Status | None = _call(plugin, "reserve", pod, pod, node, states.get(plugin.name))
             if status is not None:
-                self.unreserve(pod, node)
+                self.unreserve(pod, node, states)
                 return _named(status, plugin, "Reserve")
         return None
 
-    def unreserve(self, pod: PodInfo, node: str) -> None:
+    def unreserve(self, pod: PodInfo, node: str, states: States) -> None:
         """Give back all reservations, the last plugin first."""
         for plugin in self.turns(pod).unreserve:
-            _call(plugin, "unreserve", pod, pod, node)
+            _call(plugin, "unreserve", pod, pod, node, states.get(plugin.name))
 
-    def permit(self, pod: PodInfo, node: str) -> Status | dict[str, float] | None:
+    def permit(self, pod: PodInfo, node: str, states: States) -> Status | dict[str, float] | None:
         """None to go on, a refusal, or the plugins that want to wait and for how many seconds at most."""
         waits: dict[str, float] = {}
         for plugin in self._at["permit"]:
-            answer = _call(plugin, "permit", pod, pod, node)
+            answer = _call(plugin, "permit", pod, pod, node, states.get(plugin.name))
             if isinstance(answer, PermitWait):
                 waits[plugin.name] = min(answer.seconds, MOST_PERMIT_SECONDS)
             elif answer is not None:
                 return _named(answer, plugin, "Permit")
         return waits or None
 
-    def bind(self, pod: PodInfo, node: str, before: Binder | None = None) -> Status | None:
+    def bind(self, pod: PodInfo, node: str, states: States, before: Binder | None = None) -> Status | None:
         """PreBind, Bind and PostBind. What ``before`` binds is not left to the Bind plugins."""
         for plugin in self.turns(pod).pre_bind:
-            status: Status | None = _call(plugin, "pre_bind", pod, pod, node)
+            status: Status | None = _call(plugin, "pre_bind", pod, pod, node, states.get(plugin.name))
             if status is not None:
                 return _named(status, plugin, "PreBind")
         outside = SKIP if before is None else before(pod, node)
         if isinstance(outside, Status):
             return outside
         for plugin in self._at["bind"] if isinstance(outside, Skip) else ():
-            answer = _call(plugin, "bind", pod, pod, node)
+            answer = _call(plugin, "bind", pod, pod, node, states.get(plugin.name))
             if isinstance(answer, Skip):
                 continue
             if answer is not None:
                 return _named(answer, plugin, "Bind")
             break
         for plugin in self._at["postBind"]:
-            _call(plugin, "post_bind", pod, pod, node)
+            _call(plugin, "post_bind", pod, pod, node, states.get(plugin.name))
         return None
 
 
@@ -234,6 +246,8 @@ class _Turns:
         self.reserve = left("reserve", "reserve")
         self.unreserve = left("reserve", "unreserve")[::-1]
         self.pre_bind = left("preBind", "pre_bind")
+        later = {*self.reserve, *self.unreserve, *self.pre_bind, *at["permit"], *at["bind"], *at["postBind"]}
+        self.stateful = tuple(plugin for plugin in left("preFilter", "pre_filter") if plugin in later)
 
 
 def _acts(plugin: AnyPlugin, point: str) -> bool:

@@ -9,5 +9,5 @@ from kwhatif.framework.interface import Plugin
 class DefaultBinder(Plugin[None, None]):
     name = "DefaultBinder"
 
-    def bind(self, pod: PodInfo, node: str) -> None:
+    def bind(self, pod: PodInfo, node: str, state: None) -> None:
         return None

@@ -21,7 +21,7 @@ class DefaultPreemption(Plugin[None, None]):
     reads = ("PodDisruptionBudget",)
     also = ("preEnqueue",)
 
-    def post_filter(self, pod: PodInfo, diagnosis: Diagnosis) -> PostFilterResult:
+    def post_filter(self, pod: PodInfo, diagnosis: Diagnosis, state: None) -> PostFilterResult:
         result = self.handle.preempt(pod, diagnosis, self.handle.args)
         if result.status is None or not result.status.message:
             return result

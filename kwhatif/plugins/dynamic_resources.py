@@ -21,7 +21,7 @@ from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import default_normalize
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.events import Event, always
-from kwhatif.framework.interface import Handle, Plugin, PostFilterResult
+from kwhatif.framework.interface import Plugin, PostFilterResult
 from kwhatif.framework.status import SKIP, Code, Rejection, Skip, Status
 from kwhatif.plugins.shared.usable_claims import is_own_device_claim, refusal_of, usable_claims
 
@@ -34,16 +34,11 @@ STALE = "cannot schedule extended resource claim"
 RESERVED_FOR_AT_MOST = 256
 
 
-class DynamicResources(Plugin["ClaimsOfPod", None]):
+class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
     name = "DynamicResources"
     needs_pre_filter = True
     reads = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
     requeue_on = MappingProxyType({Event.DEVICES_FREED: always, Event.DEVICE_CLAIM_CHANGED: is_own_device_claim})
-
-    def __init__(self, handle: Handle) -> None:
-        super().__init__(handle)
-        self._latest: tuple[str, ClaimsOfPod] | None = None
-        self._held: dict[str, ClaimsOfPod] = {}
 
     def concerns(self, pod: PodInfo) -> bool:
         if not self.handle.features.dynamic_resource_allocation:
@@ -67,7 +62,6 @@ class DynamicResources(Plugin["ClaimsOfPod", None]):
         return Status.unresolvable(found) if isinstance(found, str) else None
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> ClaimsOfPod | Skip | Status:
-        self._latest = None
         if not self.concerns(pod):
             return SKIP
         found = usable_claims(pod, cluster.devices)
@@ -84,7 +78,6 @@ class DynamicResources(Plugin["ClaimsOfPod", None]):
             refusal = refusal_of(claim, cluster.devices) if unallocated else None
             if refusal is not None:
                 return refusal
-        self._latest = (pod.uid, state)
         return state
 
     # --- where they can be had
@@ -127,7 +120,7 @@ class DynamicResources(Plugin["ClaimsOfPod", None]):
             where[rows] = True
             yield Rejection(nodes.of(where), text, unresolvable=True, error=not mild)
 
-    def post_filter(self, pod: PodInfo, diagnosis: Diagnosis) -> PostFilterResult:
+    def post_filter(self, pod: PodInfo, diagnosis: Diagnosis, state: ClaimsOfPod | None) -> PostFilterResult:
         features = self.handle.features
         if not features.dynamic_resource_allocation:
             return PostFilterResult(Status.unschedulable("plugin disabled"))
@@ -136,7 +129,6 @@ class DynamicResources(Plugin["ClaimsOfPod", None]):
         if self.name not in diagnosis.evaluation.reached:
             # An earlier plugin's PreFilter refused the pod; upstream then misses its own state here and stops.
             return PostFilterResult(Status.error("not found"))
-        state = self._latest[1] if self._latest is not None and self._latest[0] == pod.uid else None
         if state is None:
             return PostFilterResult(Status.unschedulable("no new claims to deallocate"))
         claim = self._idle_claim(pod, state, diagnosis)
@@ -168,24 +160,24 @@ class DynamicResources(Plugin["ClaimsOfPod", None]):
 
     # --- scores
 
-    def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        if self._latest is None or self._latest[0] != pod.uid or not self.handle.features.dra_prioritized_list:
+    def pre_score(self, pod: PodInfo, nodes: NodeView, state: ClaimsOfPod | None) -> ClaimsOfPod | None:
+        return state
+
+    def score(self, pod: PodInfo, nodes: NodeView, state: ClaimsOfPod | None) -> Int64Array:
+        if state is None or not self.handle.features.dra_prioritized_list:
             return np.zeros(nodes.size, np.int64)
-        found: Int64Array = nodes.of(self._latest[1].alternatives())
+        found: Int64Array = nodes.of(state.alternatives())
         return found
 
-    def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
+    def normalize(self, pod: PodInfo, nodes: NodeView, state: ClaimsOfPod | None, scores: Int64Array) -> Int64Array:
         return default_normalize(scores, reverse=False)
 
     # --- taking them
 
-    def reserve(self, pod: PodInfo, node: str) -> Status | None:
-        if self._latest is None or self._latest[0] != pod.uid:
+    def reserve(self, pod: PodInfo, node: str, state: ClaimsOfPod | None) -> Status | None:
+        if state is None:
             return None
-        state = self._latest[1]
-        # Those whose PreBind is over are bound by now, or were undone at once.
-        self._held = {uid: other for uid, other in self._held.items() if not other.done}
-        self._held[pod.uid] = state
+        state.reserved = True
         row = state.cluster.columns.row(node)
         assert row is not None
         for claim, allocation in state.allocate(row):
@@ -193,9 +185,8 @@ class DynamicResources(Plugin["ClaimsOfPod", None]):
             state.allocated[claim.metadata.uid or claim.key] = allocation
         return None
 
-    def unreserve(self, pod: PodInfo, node: str) -> None:
-        state = self._held.pop(pod.uid, None)
-        if state is None:
+    def unreserve(self, pod: PodInfo, node: str, state: ClaimsOfPod | None) -> None:
+        if state is None or not state.reserved:
             return
         devices = state.cluster.devices
         for claim in state.claims:
@@ -209,11 +200,9 @@ class DynamicResources(Plugin["ClaimsOfPod", None]):
             if extended is not None and (extended.namespace, extended.name) in devices.claims:
                 devices.remove((extended.namespace, extended.name))
 
-    def pre_bind(self, pod: PodInfo, node: str) -> Status | None:
-        state = self._held.get(pod.uid)
-        if state is None:
+    def pre_bind(self, pod: PodInfo, node: str, state: ClaimsOfPod | None) -> Status | None:
+        if state is None or not state.reserved:
             return None
-        state.done = True
         row = state.cluster.columns.row(node)
         assert row is not None
         devices = state.cluster.devices
@@ -238,4 +227,5 @@ class DynamicResources(Plugin["ClaimsOfPod", None]):
                 devices.land(claim.metadata.uid or claim.key)
                 status = replace(status, allocation=allocation)
             devices.put(replace(current, status=status))
+        state.forget_nodes()
         return None

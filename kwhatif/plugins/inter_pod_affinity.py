@@ -104,7 +104,7 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
             yield Rejection(crowded, reason, detail=_Crowd(tallies, nodes))
             alive &= ~crowded
 
-    def pre_score(self, pod: PodInfo, nodes: NodeView) -> Preferences | Skip:
+    def pre_score(self, pod: PodInfo, nodes: NodeView, made: Neighbours | None) -> Preferences | Skip:
         shape, cluster = pod.shape, nodes.cluster
         if self._ignore_existing and not (shape.preferred_affinity or shape.preferred_anti_affinity):
             return SKIP

@@ -79,7 +79,9 @@ class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
             detail=lambda place: _mismatch(own, nodes, place),
         )
 
-    def pre_score(self, pod: PodInfo, nodes: NodeView) -> Preferences | Skip | Status:
+    def pre_score(
+        self, pod: PodInfo, nodes: NodeView, state: RequiredNodeAffinity | None
+    ) -> Preferences | Skip | Status:
         spec = pod.shape.spec
         affinity = spec.affinity.node_affinity if spec.affinity else None
         preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else None

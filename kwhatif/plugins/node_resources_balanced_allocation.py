@@ -29,7 +29,7 @@ class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
     def request_sums(self) -> tuple[int, int]:
         return 0, len(self._resources)
 
-    def pre_score(self, pod: PodInfo, nodes: NodeView) -> ScoredResources | Skip:
+    def pre_score(self, pod: PodInfo, nodes: NodeView, state: None) -> ScoredResources | Skip:
         features = self.handle.features
         asked = scored_requests(pod.shape.spec) if features.requests_add_up_as_integers else pod.shape.score_requests
         if pod.shape.drift:

@@ -109,7 +109,7 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
                 short[:, k], f"Insufficient {name}", unresolvable=never[:, k] if hopeless else False, detail=detail
             )
 
-    def pre_score(self, pod: PodInfo, nodes: NodeView) -> ScoredResources:
+    def pre_score(self, pod: PodInfo, nodes: NodeView, state: Wanted | None) -> ScoredResources:
         return ScoredResources.of(self._resources, pod.shape.fit_score_requests, nodes.cluster, with_defaults=True)
 
     def scopes(self, pod: PodInfo) -> tuple[Scope, Scope]:

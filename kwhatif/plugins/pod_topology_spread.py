@@ -112,7 +112,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
             yield Rejection(crowded, TOO_MANY, detail=_Crowding(counted, nodes, have, least))
             alive &= ~(missing | crowded)
 
-    def pre_score(self, pod: PodInfo, nodes: NodeView) -> Scores | Skip:
+    def pre_score(self, pod: PodInfo, nodes: NodeView, state: Spread | None) -> Scores | Skip:
         cluster = nodes.cluster
         soft = cluster.remember((self, "score", pod.shape.index), lambda: self._soft(pod, cluster))
         if not soft.constraints and self.handle.features.spread_skips_score:

@@ -47,7 +47,7 @@ class TaintToleration(Plugin[None, None]):
             return f"node(s) had untolerated taint {{{taints[0].key}: {taints[0].value or ''}}}"
         return "node(s) had untolerated taint(s)"
 
-    def pre_score(self, pod: PodInfo, nodes: NodeView) -> None:
+    def pre_score(self, pod: PodInfo, nodes: NodeView, state: None) -> None:
         return None
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:

@@ -18,7 +18,7 @@ from kwhatif.cluster.storage import claim_names, class_of_claim
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.events import Event, always
-from kwhatif.framework.interface import Handle, Plugin
+from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
 from kwhatif.plugins.shared.volume_matching import is_own_claim, match
 from kwhatif.plugins.shared.volume_reach import enough_capacity, reachable, storage_request, topologies_admit
@@ -53,13 +53,15 @@ class Choice:
 class Claims:
     """A pod's claims: bound ones, and those whose volume is chosen together with the node.
 
-    ``choice`` holds for a version of the storage.
+    ``choice`` holds for a version of the storage. ``reserved`` are the volumes that Reserve kept, and the claims whose
+    node it selected.
     """
 
     cluster: Cluster
     bound: list[PersistentVolumeClaim] = field(default_factory=list)
     delayed: list[PersistentVolumeClaim] = field(default_factory=list)
     choice: tuple[int, Choice] | None = None
+    reserved: tuple[list[str], list[tuple[str, str]]] = field(default_factory=lambda: ([], []))
 
 
 class VolumeBinding(Plugin[Claims, Claims]):
@@ -76,11 +78,6 @@ class VolumeBinding(Plugin[Claims, Claims]):
     also = ("preBind",)
     requeue_on = MappingProxyType({Event.VOLUME_CHANGED: always, Event.CLAIM_CHANGED: is_own_claim})
 
-    def __init__(self, handle: Handle) -> None:
-        super().__init__(handle)
-        self._assumed: dict[str, tuple[Cluster, list[str], list[tuple[str, str]]]] = {}
-        self._latest: tuple[str, Claims] | None = None
-
     def concerns(self, pod: PodInfo) -> bool:
         # Where it scores at all, it may score pods without volumes, too.
         features = self.handle.features
@@ -88,7 +85,6 @@ class VolumeBinding(Plugin[Claims, Claims]):
         return pod.shape.has_volumes or scores or not features.volume_binding_skips_score
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Claims | Skip | Status:
-        self._latest = None
         if not pod.shape.spec.volumes:
             return SKIP
         state = Claims(cluster)
@@ -117,7 +113,6 @@ class VolumeBinding(Plugin[Claims, Claims]):
                 immediate = True
         if immediate:
             return Status.unresolvable("pod has unbound immediate PersistentVolumeClaims")
-        self._latest = (pod.uid, state)
         return state
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Claims) -> Iterator[Rejection]:
@@ -190,9 +185,9 @@ class VolumeBinding(Plugin[Claims, Claims]):
             roomy &= ~(undecided & admitted & ~space)
         return matched, roomy
 
-    def pre_score(self, pod: PodInfo, nodes: NodeView) -> Claims | Skip:
+    def pre_score(self, pod: PodInfo, nodes: NodeView, state: Claims | None) -> Claims | Skip:
         features = self.handle.features
-        state = Claims(nodes.cluster) if self._latest is None else self._latest[1]
+        state = state or Claims(nodes.cluster)
         if not features.volume_binding_skips_score or features.storage_capacity_scoring:
             return state
         if features.volume_capacity_priority and any((got >= 0).any() for _, got in self._choice(state).static):
@@ -210,10 +205,9 @@ class VolumeBinding(Plugin[Claims, Claims]):
         found: Int64Array = nodes.of(scores)
         return found
 
-    def reserve(self, pod: PodInfo, node: str) -> Status | None:
-        if self._latest is None or self._latest[0] != pod.uid or not self._latest[1].delayed:
+    def reserve(self, pod: PodInfo, node: str, state: Claims | None) -> Status | None:
+        if state is None or not state.delayed:
             return None
-        state = self._latest[1]
         storage, row = state.cluster.storage, state.cluster.columns.row(node)
         assert row is not None
         choice = self._choice(state)
@@ -229,14 +223,13 @@ class VolumeBinding(Plugin[Claims, Claims]):
             if where[row] and storage.selected_node(claim) is None:
                 storage.select(key, node)
                 claims.append(key)
-        self._assumed[pod.uid] = (state.cluster, volumes, claims)
+        state.reserved = volumes, claims
+        state.choice = None  # it is about all nodes, and the state is kept until the pod is bound
         return None
 
-    def unreserve(self, pod: PodInfo, node: str) -> None:
-        assumed = self._assumed.pop(pod.uid, None)
-        if assumed is not None:
-            cluster, volumes, claims = assumed
-            cluster.storage.release(volumes, claims)
+    def unreserve(self, pod: PodInfo, node: str, state: Claims | None) -> None:
+        if state is not None:
+            state.cluster.storage.release(*state.reserved)
 
 
 @dataclass(frozen=True, slots=True)

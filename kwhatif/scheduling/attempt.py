@@ -11,6 +11,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.evaluation import PluginScore
+from kwhatif.framework.runner import States
 from kwhatif.framework.status import Status
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Attempt:
     waiting      the pod is held by permit plugins
     lost         the pod had its node already when it was turned away: while it waited, or when it was bound
     asking       what extenders said, if they were asked
+    states       what plugins' PreFilter made, for those that have a say once the node is chosen
     """
 
     pod: PodInfo
@@ -59,6 +61,7 @@ class Attempt:
     waiting: bool = False
     lost: bool = False
     asking: Asking | None = None
+    states: States = field(default_factory=dict)
 
     @property
     def evicted(self) -> tuple[PodInfo, ...]:

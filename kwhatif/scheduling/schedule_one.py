@@ -101,6 +101,8 @@ class Scheduler:
             return self._no_node(Attempt(pod, refused=evaluation.refusal), refused)
         attempt = self._select(pod, evaluation)
         self.drift(pod, scored=len(attempt.sampled) > 1)
+        if attempt.placed:
+            attempt.states = self.framework.states(pod, evaluation)
         if attempt.placed or attempt.refused is not None:
             return attempt
         return self._no_node(attempt, self.diagnose(pod, evaluation, attempt.asking))
@@ -302,11 +304,11 @@ class Scheduler:
         self.cluster.assume(pod, row)
         if pod.nominated:
             self.cluster.denominate(pod.uid)
-        refusal = self.framework.reserve(pod, node)
+        refusal = self.framework.reserve(pod, node, attempt.states)
         if refusal is not None:
             self.cluster.forget(pod.uid)
             return self._refused(attempt, refusal)
-        answer = self.framework.permit(pod, node)
+        answer = self.framework.permit(pod, node, attempt.states)
         if isinstance(answer, Status):
             return self._undo(attempt, node, answer)
         if answer is not None:
@@ -317,7 +319,7 @@ class Scheduler:
 
     def _bind(self, attempt: Attempt, node: str) -> Attempt:
         before = None if self._extenders is None else self._extenders.bind
-        refusal = self.framework.bind(attempt.pod, node, before)
+        refusal = self.framework.bind(attempt.pod, node, attempt.states, before)
         if refusal is None:
             return attempt
         # Past Permit, any refusal is an accident: the pod was not found unschedulable, it backs off and comes back.
@@ -328,7 +330,7 @@ class Scheduler:
         return self._undo(attempt, node, refusal)
 
     def _undo(self, attempt: Attempt, node: str, refusal: Status) -> Attempt:
-        self.framework.unreserve(attempt.pod, node)
+        self.framework.unreserve(attempt.pod, node, attempt.states)
         self.cluster.forget(attempt.pod.uid)
         return self._refused(attempt, refusal)
 

@@ -35,5 +35,5 @@ class SamplePlugin(Plugin[str, None]):
         wrong = colors.broadcast([color != state for color in colors.values], missing=True)
         yield Rejection(nodes.of(wrong), f"node(s) were not {state}", unresolvable=True)
 
-    def pre_bind(self, pod: PodInfo, node: str) -> None:
+    def pre_bind(self, pod: PodInfo, node: str, state: None) -> None:
         self.bound.append(f"{pod.key} goes to {node}, number {self.number}, thanks to {self.thanks_to}")

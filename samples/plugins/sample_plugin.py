@@ -50,5 +50,5 @@ class SamplePlugin(Plugin[None, None]):
             detail=detail,
         )
 
-    def pre_bind(self, pod: PodInfo, node: str) -> None:
+    def pre_bind(self, pod: PodInfo, node: str, state: None) -> None:
         self.bound.append(f"{pod.key} goes to {node}, number {self.number}, thanks to {self.thanks_to}")

@@ -147,8 +147,8 @@ def test_a_refused_reservation_leaves_no_trace(world: tuple[list[Any], list[str]
     attempt = scheduler.decide(info)
     if attempt.row is not None:
         where = cluster.columns.names[attempt.row]
-        assert scheduler.framework.reserve(info, where) is None
-        scheduler.framework.unreserve(info, where)
+        assert scheduler.framework.reserve(info, where, attempt.states) is None
+        scheduler.framework.unreserve(info, where, attempt.states)
     after = cluster.devices
     assert (after.taken, after.shares, after.consumed, after.in_flight) == ({}, {}, {}, {})
     assert not any(there.status.allocation for there in after.claims.values())

@@ -97,7 +97,7 @@ class TooFew:
 class TooMany(Plugin[None, None]):
     name = "TooMany"
 
-    def reserve(self, pod: Any, node: str, more: int) -> None:  # type: ignore[override]
+    def reserve(self, pod: Any, node: str, state: Any, more: int) -> None:  # type: ignore[override]
         return None
 
 
@@ -208,7 +208,7 @@ def test_a_plugin_is_given_once() -> None:
         ),
         pytest.param(
             "TooMany",
-            "plugin TooMany: registration: reserve(pod, node, more) should take (pod, node)",
+            "plugin TooMany: registration: reserve(pod, node, state, more) should take (pod, node, state)",
             id="too many arguments",
         ),
     ],

@@ -258,9 +258,9 @@ def test_a_plugin_is_asked_once_a_shape_whether_it_concerns_it_and_if_not_it_is_
         assert evaluation.passing(info).all()
         assert evaluation.verdicts(info).passed.all()
         assert not evaluation.totals(info, np.arange(3)).any()
-        assert framework.reserve(info, "a") is None
-        framework.unreserve(info, "a")
-        assert framework.bind(info, "a") is None
+        assert framework.reserve(info, "a", {}) is None
+        framework.unreserve(info, "a", {})
+        assert framework.bind(info, "a", {}) is None
     assert diary.entries == ["asked", "other", "other"]
 
 
@@ -276,16 +276,16 @@ HOOK_CALLS: dict[str, Any] = {
     "queue_key": lambda f, c, i: f.queue_key(i, 0),
     "pre_filter": lambda f, c, i: begun(f, c, i),
     "filter": lambda f, c, i: begun(f, c, i).passing(i),
-    "post_filter": lambda f, c, i: f.post_filter(i, None),
+    "post_filter": lambda f, c, i: f.post_filter(i, Diagnosis(c, begun(f, c, i))),
     "pre_score": lambda f, c, i: begun(f, c, i).totals(i, np.arange(3)),
     "score": lambda f, c, i: begun(f, c, i).totals(i, np.arange(3)),
     "normalize": lambda f, c, i: begun(f, c, i).totals(i, np.arange(3)),
-    "reserve": lambda f, c, i: f.reserve(i, "a"),
-    "unreserve": lambda f, c, i: f.unreserve(i, "a"),
-    "permit": lambda f, c, i: f.permit(i, "a"),
-    "pre_bind": lambda f, c, i: f.bind(i, "a"),
-    "bind": lambda f, c, i: f.bind(i, "a"),
-    "post_bind": lambda f, c, i: f.bind(i, "a"),
+    "reserve": lambda f, c, i: f.reserve(i, "a", {}),
+    "unreserve": lambda f, c, i: f.unreserve(i, "a", {}),
+    "permit": lambda f, c, i: f.permit(i, "a", {}),
+    "pre_bind": lambda f, c, i: f.bind(i, "a", {}),
+    "bind": lambda f, c, i: f.bind(i, "a", {}),
+    "post_bind": lambda f, c, i: f.bind(i, "a", {}),
 }
 
 
@@ -370,7 +370,7 @@ def test_a_refused_reservation_gives_everything_back_in_reverse(info: PodInfo) -
             reserving("Three"),
         ]
     )
-    assert framework.reserve(info, "a") == Status(Code.UNSCHEDULABLE, ("taken",), "Two")
+    assert framework.reserve(info, "a", {}) == Status(Code.UNSCHEDULABLE, ("taken",), "Two")
     assert diary.entries == [
         "reserve One",
         "reserve Half",
@@ -402,7 +402,7 @@ def test_a_refused_reservation_gives_everything_back_in_reverse(info: PodInfo) -
 )
 def test_permits(info: PodInfo, answers: list[Any], expected: object) -> None:
     plugins = [made_up(f"P{i}", permit=lambda *_, a=answer: a) for i, answer in enumerate(answers)]
-    assert framework_of(plugins).permit(info, "a") == expected
+    assert framework_of(plugins).permit(info, "a", {}) == expected
 
 
 @pytest.mark.parametrize(
@@ -440,5 +440,5 @@ def test_binding(info: PodInfo, answers: dict[str, Any], expected: Status | None
             made_up("Post", post_bind=diary("post")),
         ]
     )
-    assert framework.bind(info, "a") == expected
+    assert framework.bind(info, "a", {}) == expected
     assert diary.entries == entries

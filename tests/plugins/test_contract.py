@@ -27,6 +27,7 @@ from kwhatif.legacy.plugins import LEGACY
 from kwhatif.plugins import IN_TREE
 from kwhatif.policy.intree import in_tree
 from kwhatif.versions import LEGACY_MINOR, SUPPORTED_MINORS, features_of
+from tests.asking import made
 from tests.builders import (
     GPU,
     HOSTNAME,
@@ -256,7 +257,7 @@ def scored(
 ) -> tuple[Int64Array, Int64Array] | None:
     """Raw and normalised scores; None when PreScore skips."""
     view = NodeView(cluster, None if rows is None else np.array(rows, np.intp))
-    state = plugin.pre_score(pod, view) if overrides(type(plugin), "pre_score") else None
+    state = plugin.pre_score(pod, view, made(plugin, pod, cluster)) if overrides(type(plugin), "pre_score") else None
     if isinstance(state, Skip):
         return None
     raw = plugin.score(pod, view, state)

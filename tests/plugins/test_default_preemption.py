@@ -19,7 +19,7 @@ def spoken(result: PostFilterResult) -> PostFilterResult:
         return result
 
     plugin = DefaultPreemption(Handle(FEATURES, "its arguments", search))
-    found = plugin.post_filter(info, None)  # type: ignore[arg-type]
+    found = plugin.post_filter(info, None, None)  # type: ignore[arg-type]
     assert asked == [info, None, "its arguments"]
     return found
 

@@ -143,14 +143,16 @@ def test_the_node_reserved_for_provisioning_binds_the_next_pod_as_well() -> None
     cluster = cluster_of(NODES, objects=[claim(), storage_class(provisioner=DRIVER)])
     plugin, first = plugin_of("VolumeBinding"), cluster.shapes.info(claiming("data"))
     assert refused(plugin, first.pod, cluster) == set()
-    assert plugin.reserve(first, "b") is None
+    promised = plugin.pre_filter(first, cluster)
+    assert plugin.reserve(first, "b", promised) is None
     assert cluster.storage.selected == {("default", "data"): "b"}
     second = claiming("data", name="second")
     assert refused(plugin, second, cluster) == {"a", "c"}
-    assert plugin.reserve(cluster.shapes.info(second), "b") is None
-    plugin.unreserve(cluster.shapes.info(second), "b")
+    state = plugin.pre_filter(cluster.shapes.info(second), cluster)
+    assert plugin.reserve(cluster.shapes.info(second), "b", state) is None
+    plugin.unreserve(cluster.shapes.info(second), "b", state)
     assert cluster.storage.selected == {("default", "data"): "b"}, "it was the first pod's promise"
-    plugin.unreserve(first, "b")
+    plugin.unreserve(first, "b", promised)
     assert cluster.storage.selected == {}
 
 
@@ -159,11 +161,12 @@ def test_a_reserved_volume_is_the_claims_and_nobody_elses() -> None:
     cluster, plugin = cluster_of(NODES, objects=objects), plugin_of("VolumeBinding")
     first = cluster.shapes.info(claiming("x"))
     assert refused(plugin, first.pod, cluster) == set()
-    assert plugin.reserve(first, "c") is None
+    promised = plugin.pre_filter(first, cluster)
+    assert plugin.reserve(first, "c", promised) is None
     assert cluster.storage.reserved == {"q": ("default", "x")}
     assert refused(plugin, claiming("x", name="again"), cluster) == set()
     assert refused(plugin, claiming("y", name="other"), cluster) == {"b", "c"}
-    plugin.unreserve(first, "c")
+    plugin.unreserve(first, "c", promised)
     assert cluster.storage.reserved == {}
     assert refused(plugin, claiming("y", name="other"), cluster) == set()
 
@@ -175,7 +178,7 @@ def test_where_the_volume_kept_for_a_claim_cannot_be_reached_another_may_be_made
     for name, place in (("first", "a"), ("second", "b")):
         info = cluster.shapes.info(claiming("data", name=name))
         assert refused(plugin, info.pod, cluster) == set()
-        assert plugin.reserve(info, place) is None
+        assert plugin.reserve(info, place, plugin.pre_filter(info, cluster)) is None
     assert cluster.storage.reserved == {"pv": ("default", "data")}
     assert cluster.storage.selected == {("default", "data"): "b"}
     assert refused(plugin, claiming("data", name="third"), cluster) == {"a", "c"}
@@ -185,6 +188,7 @@ def test_a_pod_whose_claims_are_bound_reserves_nothing() -> None:
     cluster = cluster_of(NODES, objects=[claim(bound_to="pv"), volume("pv", kept_for="data", phase="Bound")])
     plugin, info = plugin_of("VolumeBinding"), cluster.shapes.info(claiming("data"))
     assert refused(plugin, info.pod, cluster) == set()
-    assert plugin.reserve(info, "a") is None
-    plugin.unreserve(info, "a")
+    state = plugin.pre_filter(info, cluster)
+    assert plugin.reserve(info, "a", state) is None
+    plugin.unreserve(info, "a", state)
     assert (cluster.storage.reserved, cluster.storage.selected) == ({}, {})

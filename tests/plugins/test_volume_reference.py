@@ -89,7 +89,7 @@ def claims_of(pod: Pod) -> list[str]:
 def test_the_same_holds_while_volumes_are_reserved_and_given_back(store: Store, data: st.DataObject) -> None:
     cluster, plugin = store.cluster(), plugin_of("VolumeBinding")
     reserved = cluster.storage.reserved
-    placed: list[tuple[PodInfo, str]] = []
+    placed: list[tuple[PodInfo, str, object]] = []
     for waiting in store.pending:
         walked = {node.name: found_on(node, claims_of(waiting), cluster.storage) for node in store.nodes}
         new = {
@@ -100,8 +100,7 @@ def test_the_same_holds_while_volumes_are_reserved_and_given_back(store: Store, 
         assert choices(plugin, waiting, cluster) == new
         if new:
             info = cluster.shapes.info(waiting)
-            placed.append((info, data.draw(st.sampled_from(sorted(new)))))
-            plugin.pre_filter(info, cluster)
+            placed.append((info, data.draw(st.sampled_from(sorted(new))), plugin.pre_filter(info, cluster)))
             plugin.reserve(*placed[-1])
         if data.draw(st.booleans()) and placed:
             plugin.unreserve(*placed.pop())

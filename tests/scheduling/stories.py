@@ -120,11 +120,11 @@ class Hold(Plugin[None, None]):
     name = "Hold"
     requeue_on = MappingProxyType({})
 
-    def permit(self, pod: PodInfo, node: str) -> Status | PermitWait | None:
+    def permit(self, pod: PodInfo, node: str, state: None) -> Status | PermitWait | None:
         seconds = pod.shape.labels.get("hold")
         return None if seconds is None else PermitWait(float(seconds))
 
-    def post_bind(self, pod: PodInfo, node: str) -> None:
+    def post_bind(self, pod: PodInfo, node: str, state: None) -> None:
         for held in self.handle.waiting.values():
             if pod.shape.labels.get("opens") == held.pod.pod.name:
                 held.allow(self.name)
@@ -137,11 +137,11 @@ class Hasty(Hold):
 
     name = "Hasty"
 
-    def permit(self, pod: PodInfo, node: str) -> Status | PermitWait | None:
+    def permit(self, pod: PodInfo, node: str, state: None) -> Status | PermitWait | None:
         seconds = pod.shape.labels.get("hold")
         return None if seconds is None else PermitWait(float(seconds) / 2)
 
-    def post_bind(self, pod: PodInfo, node: str) -> None:
+    def post_bind(self, pod: PodInfo, node: str, state: None) -> None:
         for held in self.handle.waiting.values():
             if pod.shape.labels.get("nudges") == held.pod.pod.name:
                 held.allow(self.name)
@@ -163,7 +163,7 @@ class Flaky(Plugin[None, None]):
         super().__init__(handle)
         self._tries: dict[str, int] = {}
 
-    def pre_bind(self, pod: PodInfo, node: str) -> Status | None:
+    def pre_bind(self, pod: PodInfo, node: str, state: None) -> Status | None:
         tries = self._tries[pod.uid] = self._tries.get(pod.uid, 0) + 1
         return Status.error("the disk array is busy") if tries <= int(pod.shape.labels.get("fails", 0)) else None
 

@@ -113,7 +113,7 @@ def test_unreserve_undoes_reserve(store: Store) -> None:
     before = state_of(twin)
     attempt = scheduler.attempt(twin.shapes.info(last))
     if attempt.row is not None:
-        scheduler.framework.unreserve(attempt.pod, twin.columns.names[attempt.row])
+        scheduler.framework.unreserve(attempt.pod, twin.columns.names[attempt.row], attempt.states)
         twin.forget(attempt.pod.uid)
     assert state_of(twin) == before
     assert state_of(cluster) == before, "a fork leaves its original alone"
@@ -129,7 +129,7 @@ def test_a_refused_pod_can_be_tried_again_with_the_same_outcome(store: Store) ->
         start = scheduler.next_start
         attempt = scheduler.attempt(cluster.shapes.info(pod))
         if attempt.row is not None:
-            scheduler.framework.unreserve(attempt.pod, cluster.columns.names[attempt.row])
+            scheduler.framework.unreserve(attempt.pod, cluster.columns.names[attempt.row], attempt.states)
             cluster.forget(attempt.pod.uid)
             scheduler.next_start = start
             attempt = scheduler.attempt(cluster.shapes.info(pod))

@@ -23,7 +23,7 @@ class NodeResourceLimits(Plugin[None, Limits]):
     score_scope = Scope.NODE
     needs_pre_score = True
 
-    def pre_score(self, pod: PodInfo, nodes: NodeView) -> Limits:
+    def pre_score(self, pod: PodInfo, nodes: NodeView, state: None) -> Limits:
         running = [_limits(container) for container in pod.shape.spec.containers or ()]
         starting = [_limits(container) for container in pod.shape.spec.init_containers or ()]
         cpu, memory = (max(sum(of[k] for of in running), *(of[k] for of in starting), 0) for k in (0, 1))

@@ -28,7 +28,7 @@ class SelectorSpread(Plugin[None, Tally]):
     needs_pre_score = True
     reads = ("ReplicaSet", "ReplicationController", "Service", "StatefulSet")
 
-    def pre_score(self, pod: PodInfo, nodes: NodeView) -> Tally | Skip:
+    def pre_score(self, pod: PodInfo, nodes: NodeView, state: None) -> Tally | Skip:
         if pod.shape.spec.topology_spread_constraints:
             return SKIP
         cluster = nodes.cluster

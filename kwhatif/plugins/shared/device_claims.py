@@ -61,7 +61,7 @@ class ClaimsOfPod:
     """The claims of one pod in one scheduling cycle.
 
     claims      those it names, then the ``special`` one behind its extended resources
-    allocated   by uid, what Reserve took for them
+    reserved    whether Reserve has been there; ``allocated``, by uid, is what it took for them
     """
 
     def __init__(self, pod: PodInfo, cluster: Cluster, named: list[ResourceClaim]) -> None:
@@ -71,7 +71,13 @@ class ClaimsOfPod:
         self.claims = [*named, *([self.special] if self.special else [])]
         self.allocated: dict[str, Allocation] = {}
         self.created: ResourceClaim | None = None
-        self.done = False
+        self.reserved = False
+
+    def forget_nodes(self) -> None:
+        """Let go of what was worked out for all nodes: once the pod is bound, only its claims matter."""
+        for name, found in vars(type(self)).items():
+            if isinstance(found, cached_property):
+                self.__dict__.pop(name, None)
 
     @property
     def inventory(self) -> Inventory:

@@ -195,7 +195,7 @@ class _Filling:
         scheduler = self._session.scheduler(info.pod.spec.scheduler_name)
         assert scheduler is not None
         assert attempt.row is not None
-        scheduler.framework.unreserve(info, cluster.columns.names[attempt.row])
+        scheduler.framework.unreserve(info, cluster.columns.names[attempt.row], attempt.states)
         cluster.forget(info.uid)
 
     def _count_requests(self, info: PodInfo) -> None:
