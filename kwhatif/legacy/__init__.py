@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.legacy.default_plugins import default_plugins
 from kwhatif.legacy.formats import read_legacy
+from kwhatif.legacy.plugin_facts import POINTS, default_plugins
 from kwhatif.legacy.translation import translated
 from kwhatif.policy.older import Legacy
 
@@ -21,4 +21,4 @@ def _plugin(name: str) -> type[Any] | None:
     return LEGACY.get(name)
 
 
-ROOM = Legacy(read=read_legacy, default_plugins=default_plugins, translated=translated, plugin=_plugin)
+ROOM = Legacy(read=read_legacy, points=POINTS, default_plugins=default_plugins, translated=translated, plugin=_plugin)

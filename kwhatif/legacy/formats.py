@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kwhatif.golang.duration import Duration
 from kwhatif.golang.spelling import go_quote
 from kwhatif.golang.strict_json import MismatchError, decode, object_key
-from kwhatif.legacy.default_plugins import default_plugins
+from kwhatif.legacy.plugin_facts import default_plugins
 from kwhatif.legacy.policies import RefusedPolicyError, as_configuration
 from kwhatif.legacy.policy_structs import Policy
 from kwhatif.policy.intree import in_tree

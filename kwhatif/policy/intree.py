@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from kwhatif.policy.args import ARGS, LEGACY_ARGS, Args
+from kwhatif.policy.older import legacy
 from kwhatif.versions import Features
 
 __all__ = ["InTree", "in_tree"]
@@ -132,23 +133,10 @@ _ALWAYS: Mapping[str, tuple[str, ...]] = {
 """What did not change."""
 
 
-_OF_1_22: Mapping[str, tuple[str, ...]] = {
-    "NodeResourcesBalancedAllocation": ("score",),
-    "NodeVolumeLimits": ("filter",),
-    "VolumeZone": ("filter",),
-}
-"""What those had in the last minor before multiPoint."""
-
-
 def _points(features: Features) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from _ALWAYS.items()
-    yield from _legacy_points(features)
-    if not features.multi_point:
-        yield from _OF_1_22.items()
-        yield "DefaultPreemption", ("postFilter",)
-        yield "NodeResourcesFit", ("preFilter", "filter", "score")
-        yield "VolumeBinding", ("preFilter", "filter", "score", "reserve", "preBind")
-        yield from ((name, ("filter",)) for name in _IN_TREE_DISKS)
+    if features.legacy_plugins:
+        yield from legacy().points.items()
         return
     yield "SchedulingGates", ("preEnqueue",)
     early = ("preEnqueue",) if features.preemption_holds_preemptors_back else ()
@@ -159,7 +147,7 @@ def _points(features: Features) -> Iterator[tuple[str, tuple[str, ...]]]:
     pre_score = ("preScore",) if features.volume_binding_skips_score else ()
     yield "VolumeBinding", ("preFilter", "filter", *pre_score, "score", "reserve", "preBind")
     if features.in_tree_volume_limits:
-        for name in _IN_TREE_DISKS:
+        for name in ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"):
             yield name, ("preFilter", "filter")
     if features.gang_scheduling_plugin:
         reserve = () if features.pod_group_placement else ("reserve",)
@@ -168,22 +156,6 @@ def _points(features: Features) -> Iterator[tuple[str, tuple[str, ...]]]:
     if features.pod_group_placement:
         yield "PodGroupPodsCount", ("placementScore",)
         yield "TopologyPlacementGenerator", ("placementGenerate",)
-
-
-_IN_TREE_DISKS = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
-
-
-def _legacy_points(features: Features) -> Iterator[tuple[str, tuple[str, ...]]]:
-    if features.legacy_plugins:
-        yield "NodeLabel", ("filter", "score")
-        yield "NodePreferAvoidPods", ("score",)
-        yield "NodeResourceLimits", ("preScore", "score")
-        yield "NodeResourcesLeastAllocated", ("score",)
-        yield "NodeResourcesMostAllocated", ("score",)
-        yield "RequestedToCapacityRatio", ("score",)
-        yield "ServiceAffinity", ("preFilter", "filter", "score")
-    if features.selector_spread_plugin:
-        yield "SelectorSpread", ("preScore", "score")
 
 
 def _dynamic_resources(features: Features) -> tuple[str, ...]:

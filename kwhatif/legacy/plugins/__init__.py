@@ -9,9 +9,11 @@ from kwhatif.framework.interface import Plugin
 from kwhatif.legacy.plugins.node_label import NodeLabel
 from kwhatif.legacy.plugins.node_prefer_avoid_pods import NodePreferAvoidPods
 from kwhatif.legacy.plugins.node_resource_limits import NodeResourceLimits
-from kwhatif.legacy.plugins.node_resources_least_allocated import NodeResourcesLeastAllocated
-from kwhatif.legacy.plugins.node_resources_most_allocated import NodeResourcesMostAllocated
-from kwhatif.legacy.plugins.requested_to_capacity_ratio import RequestedToCapacityRatio
+from kwhatif.legacy.plugins.resource_scorer import (
+    NodeResourcesLeastAllocated,
+    NodeResourcesMostAllocated,
+    RequestedToCapacityRatio,
+)
 from kwhatif.legacy.plugins.selector_spread import SelectorSpread
 from kwhatif.legacy.plugins.service_affinity import ServiceAffinity
 

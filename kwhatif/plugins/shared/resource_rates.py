@@ -9,32 +9,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kwhatif.cluster.requests import NON_ZERO, scored_requests
-from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.allocation import Allocation, ScoredResources
 from kwhatif.framework.arithmetic import broken_linear, go_round
-from kwhatif.framework.interface import MAX_SCORE, Plugin
+from kwhatif.framework.interface import MAX_SCORE
 
-__all__ = ["Rate", "least_allocated", "most_allocated", "requested_to_capacity_ratio", "scored_of_old"]
+__all__ = ["Rate", "least_allocated", "most_allocated", "requested_to_capacity_ratio"]
 
 MAX_SHAPE_SCORE = 10
 """Points of a RequestedToCapacityRatio shape go from 0 to 10."""
 
 Rate = Callable[[Allocation, ScoredResources], Int64Array]
-
-
-def scored_of_old(plugin: Plugin[None, None], pod: PodInfo, nodes: NodeView) -> ScoredResources:
-    """What a pod adds to the resources of the plugin's arguments, as scorers of their own counted it until 1.22."""
-    cluster = nodes.cluster
-
-    def asked() -> ScoredResources:
-        resources = [(spec.name, spec.weight) for spec in plugin.handle.args.resources]
-        requests = scored_requests(pod.shape.spec, missing=NON_ZERO)
-        return ScoredResources.of(resources, requests, cluster, with_defaults=True)
-
-    return cluster.remember((plugin, pod.shape.index), asked)
 
 
 def least_allocated(at: Allocation, resources: ScoredResources) -> Int64Array:

@@ -14,9 +14,9 @@ POLICY_PLUGINS = Whose(
     "NodeResourcesLeastAllocated",
     "NodeResourcesMostAllocated",
     "RequestedToCapacityRatio",
+    "SelectorSpread",
     "ServiceAffinity",
 )
-SELECTOR_SPREAD = Whose("SelectorSpread")
 TAINTS = Whose("TaintToleration", folder="framework/plugins/tainttoleration")
 AFFINITY = Whose("NodeAffinity", folder="framework/plugins/nodeaffinity")
 FIT = Whose("NodeResourcesFit", folder="framework/plugins/noderesources")
@@ -44,7 +44,6 @@ class RulesOf122:
     legacy_plugins = POLICY_PLUGINS.until(
         "1.23", "framework/plugins/registry.go", "NodeLabel, ServiceAffinity and others that Policies need exist"
     )
-    selector_spread_plugin = SELECTOR_SPREAD.until("1.29", "framework/plugins/registry.go", "SelectorSpread exists")
     profiles_have_percentages = CONFIGURATION.since(
         "1.26", "types.go", "profiles may have a percentageOfNodesToScore of their own"
     )

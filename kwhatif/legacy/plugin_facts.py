@@ -1,16 +1,37 @@
-"""The default plugins of 1.22, extension point by extension point.
+"""The plugins of 1.22: what they extend where it was something else, and those that were on by default.
 
 Upstream: pkg/scheduler/apis/config/v1beta1/default_plugins.go and v1beta2/default_plugins.go of 1.22.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kwhatif.policy.structs import Plugin, Plugins, PluginSet
 from kwhatif.versions import Features
 
-__all__ = ["default_plugins"]
+__all__ = ["POINTS", "default_plugins"]
 
-_POINTS: dict[str, tuple[str, ...]] = {
+POINTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"), ("filter",)),
+    "DefaultPreemption": ("postFilter",),
+    "NodeLabel": ("filter", "score"),
+    "NodePreferAvoidPods": ("score",),
+    "NodeResourceLimits": ("preScore", "score"),
+    "NodeResourcesBalancedAllocation": ("score",),
+    "NodeResourcesFit": ("preFilter", "filter", "score"),
+    "NodeResourcesLeastAllocated": ("score",),
+    "NodeResourcesMostAllocated": ("score",),
+    "NodeVolumeLimits": ("filter",),
+    "RequestedToCapacityRatio": ("score",),
+    "SelectorSpread": ("preScore", "score"),
+    "ServiceAffinity": ("preFilter", "filter", "score"),
+    "VolumeBinding": ("preFilter", "filter", "score", "reserve", "preBind"),
+    "VolumeZone": ("filter",),
+}
+"""The extension points of plugins that later minors do not have, or not with these points."""
+
+_DEFAULTS: dict[str, tuple[str, ...]] = {
     "queue_sort": ("PrioritySort",),
     "pre_filter": (
         *("NodeResourcesFit", "NodePorts", "VolumeRestrictions", "PodTopologySpread", "InterPodAffinity"),
@@ -47,8 +68,6 @@ def default_plugins(features: Features, *, beta2: bool = True) -> Plugins:
         scores = {_RENAMED.get(name, name): weight for name, weight in scores.items()} | {"NodePreferAvoidPods": 10000}
     if features.volume_capacity_priority:
         scores["VolumeBinding"] = 1
-    sets = {
-        attribute: PluginSet(enabled=tuple(Plugin(name=name) for name in names)) for attribute, names in _POINTS.items()
-    }
+    sets = {point: PluginSet(enabled=tuple(Plugin(name=name) for name in names)) for point, names in _DEFAULTS.items()}
     scored = tuple(Plugin(name=name, weight=weight) for name, weight in scores.items())
     return Plugins(**sets, score=PluginSet(enabled=scored))
