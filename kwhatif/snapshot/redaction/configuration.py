@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.snapshot.redaction.pod_rules import NODE_AFFINITY, TOPOLOGY_SPREAD
+from kwhatif.api import core
 from kwhatif.snapshot.redaction.pseudonyms import Names
 from kwhatif.snapshot.redaction.shared_rules import API_VERSION, KIND
+from kwhatif.snapshot.redaction.struct_rules import rule_of
 from kwhatif.snapshot.redaction.treatments import GONE, Rule, each, fields, flag, named, number, one_of
 
 __all__ = ["CONFIGURATION", "PLUGINS"]
@@ -48,10 +49,10 @@ def _duration(value: Any, names: Names) -> Any:
 _ARGS = fields(
     apiVersion=API_VERSION,
     kind=one_of(*(f"{name}Args" for name in PLUGINS)),
-    addedAffinity=NODE_AFFINITY,
+    addedAffinity=rule_of(core.NodeAffinity),
     bindTimeoutSeconds=number,
     bindingTimeout=_duration,
-    defaultConstraints=each(TOPOLOGY_SPREAD),
+    defaultConstraints=each(rule_of(core.TopologySpreadConstraint)),
     defaultingType=one_of("System", "List"),
     filterTimeout=_duration,
     hardPodAffinityWeight=number,

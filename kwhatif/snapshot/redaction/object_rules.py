@@ -1,154 +1,70 @@
-"""The rule for each kind of object: nodes, storage, workloads and all else that a snapshot holds."""
+"""The rule for each kind of object that a snapshot holds.
+
+What scheduling decodes has rules by its Structs; here are the kinds of which others read more, and what is special.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from kwhatif.snapshot.redaction.device_rules import CLAIM_KIND, CLAIM_TEMPLATE_KIND, DEVICE_CLASS, SLICE, TAINT_RULE
-from kwhatif.snapshot.redaction.pod_rules import CLAIM_SPEC, CLAIM_TEMPLATE, DISKS, POD, POD_TEMPLATE
+from kwhatif.api import core
+from kwhatif.api.kinds import KINDS
 from kwhatif.snapshot.redaction.pseudonyms import Names
 from kwhatif.snapshot.redaction.shared_rules import (
-    ACCESS_MODES,
     AMOUNTS,
-    CONDITIONS,
-    LABEL_KEY,
+    CONDITION,
     LABEL_SELECTOR,
     LABELS,
-    METADATA,
     NAME,
-    NODE,
-    NODE_SELECTOR,
-    TAINTS,
     TOLERATIONS,
-    UID,
     object_of,
 )
-from kwhatif.snapshot.redaction.treatments import (
-    GONE,
-    Rule,
-    amount,
-    each,
-    fields,
-    flag,
-    named,
-    number,
-    one_of,
-    share,
-    table,
-    time,
-)
+from kwhatif.snapshot.redaction.struct_rules import rule_of
+from kwhatif.snapshot.redaction.treatments import GONE, Rule, each, fields, flag, named, number, one_of, share, time
 from kwhatif.snapshot.redaction.wellknown import OWNER_KINDS
-from kwhatif.versions.gate_stages import GATES
 
 __all__ = ["RULES"]
 
-_DRIVER = named(Names.driver)
-_NODE_METADATA = fields({**METADATA.rules, "name": NODE})
-
-# --- nodes
+# --- what is called after its node
 
 
-def _feature(value: Any, names: Names) -> Any:
-    """Nodes declare what the gates of their kubelet are called."""
-    return value if value in GATES else GONE
-
-
-_NODE = object_of(
-    {
-        "spec": fields(unschedulable=flag, taints=TAINTS),
-        "status": fields(
-            capacity=AMOUNTS,
-            allocatable=AMOUNTS,
-            conditions=CONDITIONS,
-            images=each(fields(names=each(named(Names.image)), sizeBytes=number)),
-            declaredFeatures=each(_feature),
-        ),
-    },
-    metadata=_NODE_METADATA,
-)
-
-# --- storage
-
-_VOLUME_PHASE = fields(phase=one_of("Available", "Bound", "Released", "Failed", "Pending", "Lost"))
-_VOLUME = object_of(
-    {
-        "spec": fields(
-            DISKS,
-            capacity=AMOUNTS,
-            accessModes=ACCESS_MODES,
-            storageClassName=NAME,
-            volumeMode=one_of("Filesystem", "Block"),
-            claimRef=fields(kind=one_of("PersistentVolumeClaim"), name=NAME, namespace=NAME, uid=UID),
-            nodeAffinity=fields(required=NODE_SELECTOR),
-            volumeAttributesClassName=NAME,
-        ),
-        "status": _VOLUME_PHASE,
-    }
-)
-_CLAIM = object_of(
-    {
-        "spec": CLAIM_SPEC,
-        "status": fields(
-            _VOLUME_PHASE.rules,
-            currentVolumeAttributesClassName=NAME,
-            modifyVolumeStatus=fields(targetVolumeAttributesClassName=NAME),
-        ),
-    }
-)
-
-
-def _topology_requirement(value: Any, names: Names) -> Any:
-    if not isinstance(value, dict) or not isinstance(value.get("key"), str):
+def _pod(value: Any, names: Names) -> Any:
+    """The kubelet names a pod that it reads from a file on its node after the node, too."""
+    kept = rule_of(core.Pod)(value, names)
+    if kept is GONE:
         return GONE
-    values = [text for text in value.get("values") or () if isinstance(text, str)]
-    return {
-        "key": names.label_key(value["key"]),
-        "values": [names.label_value(value["key"], text) for text in values],
-    }
+    name, node = value["metadata"].get("name") or "", value.get("spec", {}).get("nodeName")
+    if node and name.endswith(f"-{node}") and _is_mirror(value["metadata"]):
+        kept["metadata"]["name"] = f"{names.name(name.removesuffix(f'-{node}'))}-{names.node(node)}"
+    return kept
 
 
-_STORAGE_CLASS = object_of(
-    {
-        "provisioner": _DRIVER,
-        "volumeBindingMode": one_of("Immediate", "WaitForFirstConsumer"),
-        "allowedTopologies": each(fields(matchLabelExpressions=each(_topology_requirement))),
-    }
-)
-_CSI_NODE = object_of(
-    {
-        "spec": fields(
-            drivers=each(
-                fields(
-                    name=_DRIVER,
-                    nodeID=named(Names.disk),
-                    topologyKeys=each(LABEL_KEY),
-                    allocatable=fields(count=number),
-                )
-            )
-        )
-    },
-    metadata=_NODE_METADATA,
-)
-_CSI_DRIVER = object_of(
-    {"spec": fields(storageCapacity=flag, attachRequired=flag, preventPodSchedulingIfMissing=flag)},
-    metadata=fields({**METADATA.rules, "name": _DRIVER}),
-)
-_CAPACITY = object_of(
-    {
-        "nodeTopology": LABEL_SELECTOR,
-        "storageClassName": NAME,
-        "capacity": amount,
-        "maximumVolumeSize": amount,
-    }
-)
-_ATTACHMENT = object_of({"spec": fields(attacher=_DRIVER, nodeName=NODE, source=fields(persistentVolumeName=NAME))})
+def _is_mirror(metadata: dict[str, Any]) -> bool:
+    owners = metadata.get("ownerReferences") or ()
+    return "kubernetes.io/config.mirror" in (metadata.get("annotations") or {}) or any(
+        owner.get("kind") == "Node" for owner in owners
+    )
+
+
+def _slice(value: Any, names: Names) -> Any:
+    """Drivers have slices of their nodes called after the node and themselves."""
+    kept = rule_of(KINDS["ResourceSlice"])(value, names)
+    name, node = (value.get("metadata") or {}).get("name") or "", (value.get("spec") or {}).get("nodeName")
+    if node and name.startswith(f"{node}-") and kept is not GONE:
+        kept["metadata"]["name"] = f"{names.node(node)}-{names.name(name.removeprefix(f'{node}-'))}"
+    return kept
+
 
 # --- workloads
 
 
-def _template(rule: Rule = POD_TEMPLATE, **more: Rule) -> fields:
-    return fields(replicas=number, selector=LABEL_SELECTOR, minReadySeconds=number, template=rule, **more)
+_POD_TEMPLATE = object_of({"spec": rule_of(core.PodSpec)})
+_CLAIM_TEMPLATE = rule_of(core.PersistentVolumeClaimTemplate)
+
+
+def _template(selector: Rule = LABEL_SELECTOR, **more: Rule) -> fields:
+    return fields(replicas=number, selector=selector, minReadySeconds=number, template=_POD_TEMPLATE, **more)
 
 
 _ROLLING = fields(maxSurge=share, maxUnavailable=share, partition=number)
@@ -159,7 +75,7 @@ _COUNTS = (
     *("observedGeneration", "ready", "readyReplicas", "replicas", "succeeded", "terminatingReplicas"),
     *("unavailableReplicas", "updatedNumberScheduled", "updatedReplicas"),
 )
-_STATUS = fields(dict.fromkeys(_COUNTS, number), conditions=CONDITIONS)
+_STATUS = fields(dict.fromkeys(_COUNTS, number), conditions=each(CONDITION))
 _DEPLOYMENT = object_of(
     {
         "spec": _template(strategy=_STRATEGY, paused=flag, progressDeadlineSeconds=number, revisionHistoryLimit=number),
@@ -174,7 +90,7 @@ _STATEFUL_SET = object_of(
             podManagementPolicy=one_of("OrderedReady", "Parallel"),
             updateStrategy=_STRATEGY,
             ordinals=fields(start=number),
-            volumeClaimTemplates=each(CLAIM_TEMPLATE),
+            volumeClaimTemplates=each(_CLAIM_TEMPLATE),
             revisionHistoryLimit=number,
             persistentVolumeClaimRetentionPolicy=fields(
                 whenDeleted=one_of("Retain", "Delete"), whenScaled=one_of("Retain", "Delete")
@@ -185,12 +101,15 @@ _STATEFUL_SET = object_of(
 )
 _DAEMON_SET = object_of({"spec": _template(updateStrategy=_STRATEGY, revisionHistoryLimit=number), "status": _STATUS})
 _CONTROLLER = object_of(
-    {"spec": fields(replicas=number, selector=LABELS, template=POD_TEMPLATE, minReadySeconds=number), "status": _STATUS}
+    {
+        "spec": fields(replicas=number, selector=LABELS, template=_POD_TEMPLATE, minReadySeconds=number),
+        "status": _STATUS,
+    }
 )
 _POD_FAILURE_RULE = fields(
     action=one_of("FailJob", "FailIndex", "Ignore", "Count"),
     onExitCodes=fields(containerName=NAME, operator=one_of("In", "NotIn"), values=each(number)),
-    onPodConditions=CONDITIONS,
+    onPodConditions=each(CONDITION),
 )
 _JOB_SPEC = _template(
     parallelism=number,
@@ -237,31 +156,8 @@ _CRON_JOB = object_of(
         )
     }
 )
-_BUDGET = object_of(
-    {
-        "spec": fields(
-            selector=LABEL_SELECTOR,
-            minAvailable=share,
-            maxUnavailable=share,
-            unhealthyPodEvictionPolicy=one_of("IfHealthyBudget", "AlwaysAllow"),
-        ),
-        "status": fields(
-            disruptionsAllowed=number,
-            currentHealthy=number,
-            desiredHealthy=number,
-            expectedPods=number,
-            observedGeneration=number,
-            disruptedPods=table(Names.name, time),
-        ),
-    }
-)
-
 # --- what the API server reads
 
-_PRIORITY_CLASS = object_of(
-    {"value": number, "globalDefault": flag, "preemptionPolicy": one_of("PreemptLowerPriority", "Never")},
-    metadata=fields({**METADATA.rules, "name": named(Names.priority_class)}),
-)
 _RUNTIME_CLASS = object_of(
     {
         "handler": NAME,
@@ -331,35 +227,20 @@ _WORKLOAD = object_of(
 )
 
 RULES: dict[str, Rule] = {
-    "CSIDriver": _CSI_DRIVER,
-    "CSINode": _CSI_NODE,
-    "CSIStorageCapacity": _CAPACITY,
+    **{kind: rule_of(struct) for kind, struct in KINDS.items()},
     "CronJob": _CRON_JOB,
     "DaemonSet": _DAEMON_SET,
     "Deployment": _DEPLOYMENT,
-    "DeviceClass": DEVICE_CLASS,
-    "DeviceTaintRule": TAINT_RULE,
     "Job": _JOB,
     "LimitRange": _LIMIT_RANGE,
-    "Namespace": object_of({}),
-    "Node": _NODE,
-    "PersistentVolume": _VOLUME,
-    "PersistentVolumeClaim": _CLAIM,
-    "Pod": POD,
-    "PodDisruptionBudget": _BUDGET,
+    "Pod": _pod,
     "PodGroup": _POD_GROUP,
-    "PriorityClass": _PRIORITY_CLASS,
     "ReplicaSet": _REPLICA_SET,
     "ReplicationController": _CONTROLLER,
-    "ResourceClaim": CLAIM_KIND,
-    "ResourceClaimTemplate": CLAIM_TEMPLATE_KIND,
     "ResourceQuota": _QUOTA,
-    "ResourceSlice": SLICE,
+    "ResourceSlice": _slice,
     "RuntimeClass": _RUNTIME_CLASS,
-    "Service": object_of({"spec": fields(selector=LABELS)}),
     "StatefulSet": _STATEFUL_SET,
-    "StorageClass": _STORAGE_CLASS,
-    "VolumeAttachment": _ATTACHMENT,
     "Workload": _WORKLOAD,
 }
 """Kind -> rule, of all kinds that a snapshot holds."""

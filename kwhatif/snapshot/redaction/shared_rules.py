@@ -26,10 +26,9 @@ from kwhatif.snapshot.redaction.treatments import (
 from kwhatif.snapshot.redaction.wellknown import OWNER_KINDS
 
 __all__ = [
-    "ACCESS_MODES",
     "AMOUNTS",
     "API_VERSION",
-    "CONDITIONS",
+    "CONDITION",
     "KIND",
     "LABELS",
     "LABEL_KEY",
@@ -37,10 +36,10 @@ __all__ = [
     "METADATA",
     "NAME",
     "NODE",
-    "NODE_SELECTOR",
     "NODE_SELECTOR_TERM",
-    "TAINTS",
+    "TAINT",
     "TOLERATIONS",
+    "TOPOLOGY_REQUIREMENT",
     "UID",
     "object_of",
 ]
@@ -51,7 +50,6 @@ UID = named(Names.uid)
 LABEL_KEY = named(Names.label_key)
 AMOUNTS = table(Names.resource, amount)
 EFFECTS = one_of("NoSchedule", "PreferNoSchedule", "NoExecute", "None")
-ACCESS_MODES = each(one_of("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"))
 NUMERIC = frozenset({"Gt", "Lt"})
 
 
@@ -98,7 +96,7 @@ NODE_SELECTOR_TERM = fields(
     matchExpressions=each(_requirement("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")),
     matchFields=each(_requirement("In", "NotIn", values_of=_field_value)),
 )
-NODE_SELECTOR = fields(nodeSelectorTerms=each(NODE_SELECTOR_TERM))
+TOPOLOGY_REQUIREMENT = _requirement()
 
 
 # --- taints and tolerations
@@ -107,7 +105,8 @@ _OPERATOR = one_of("Equal", "Exists", "Lt", "Gt")
 _EFFECT_AND_TIME = fields(effect=EFFECTS, tolerationSeconds=number, timeAdded=time, operator=_OPERATOR)
 
 
-def _tainted(value: Any, names: Names) -> Any:
+def TAINT(value: Any, names: Names) -> Any:
+    """A taint or a toleration."""
     if not isinstance(value, dict):
         return GONE
     key, text = value.get("key"), value.get("value")
@@ -121,8 +120,7 @@ def _tainted(value: Any, names: Names) -> Any:
     return kept
 
 
-TAINT = _tainted
-TAINTS = TOLERATIONS = each(_tainted)
+TOLERATIONS = each(TAINT)
 
 
 # --- annotations
@@ -211,22 +209,20 @@ METADATA = fields(
     ownerReferences=each(_owner),
 )
 
-CONDITIONS = each(
-    fields(
-        type=one_of(
-            *("Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"),
-            *("PodScheduled", "Initialized", "ContainersReady", "PodReadyToStartContainers", "DisruptionTarget"),
-            *("PodResizePending", "PodResizeInProgress", "Available", "Progressing", "ReplicaFailure"),
-            *("Complete", "Failed", "Suspended", "SuccessCriteriaMet", "FailureTarget"),
-            *("Resizing", "FileSystemResizePending"),
-        ),
-        status=one_of("True", "False", "Unknown"),
-        reason=one_of("PreemptionByScheduler", "Infeasible", "Deferred", "Unschedulable", "SchedulingGated"),
-        lastTransitionTime=time,
-    )
+CONDITION = fields(
+    type=one_of(
+        *("Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"),
+        *("PodScheduled", "Initialized", "ContainersReady", "PodReadyToStartContainers", "DisruptionTarget"),
+        *("PodResizePending", "PodResizeInProgress", "Available", "Progressing", "ReplicaFailure"),
+        *("Complete", "Failed", "Suspended", "SuccessCriteriaMet", "FailureTarget"),
+        *("Resizing", "FileSystemResizePending"),
+    ),
+    status=one_of("True", "False", "Unknown"),
+    reason=one_of("PreemptionByScheduler", "Infeasible", "Deferred", "Unschedulable", "SchedulingGated"),
+    lastTransitionTime=time,
 )
 
 
-def object_of(more: dict[str, Rule], *, metadata: Rule = METADATA) -> fields:
+def object_of(more: dict[str, Rule]) -> fields:
     """An object of a kind."""
-    return fields({"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, **more})
+    return fields({"apiVersion": API_VERSION, "kind": KIND, "metadata": METADATA, **more})

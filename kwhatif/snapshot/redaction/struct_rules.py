@@ -1,0 +1,219 @@
+"""Rules made from the Structs that decode objects: by the type of a field, and where that is a text by its name.
+
+Numbers, quantities and yes or no stay; lists and objects are gone through. ``_OWN`` has what is treated otherwise than
+its name says, and what manifests may hold that no Struct decodes. A text without a rule fails at once, so that none is
+forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from msgspec import Struct, inspect
+
+from kwhatif.api import core, devices, meta, others
+from kwhatif.api.quantity import Quantity
+from kwhatif.snapshot.redaction.pseudonyms import Names
+from kwhatif.snapshot.redaction.shared_rules import (
+    AMOUNTS,
+    API_VERSION,
+    CONDITION,
+    KIND,
+    LABEL_KEY,
+    LABEL_SELECTOR,
+    LABELS,
+    METADATA,
+    NAME,
+    NODE,
+    NODE_SELECTOR_TERM,
+    TAINT,
+    TOPOLOGY_REQUIREMENT,
+    UID,
+)
+from kwhatif.snapshot.redaction.treatments import (
+    GONE,
+    Rule,
+    amount,
+    each,
+    fields,
+    flag,
+    named,
+    number,
+    one_of,
+    share,
+    table,
+    time,
+)
+from kwhatif.versions.gate_stages import GATES
+
+__all__ = ["BY_NAME", "rule_of"]
+
+
+def _goes(value: Any, names: Names) -> Any:
+    return GONE
+
+
+def _feature(value: Any, names: Names) -> Any:
+    """Nodes declare what the gates of their kubelet are called."""
+    return value if value in GATES else GONE
+
+
+_DISK, _IMAGE, _DRIVER = named(Names.disk), named(Names.image), named(Names.driver)
+_POOL, _QUALIFIED = named(Names.pool), named(Names.qualified)
+
+BY_NAME: dict[str, Rule] = {
+    **dict.fromkeys(("name", "namespace", "namespaces", "claimName", "volumeName", "storageClassName"), NAME),
+    **dict.fromkeys(("volumeAttributesClassName", "persistentVolumeName", "runtimeClassName", "podGroupName"), NAME),
+    **dict.fromkeys(("resourceClaimName", "resourceClaimTemplateName", "containerName", "requestName"), NAME),
+    **dict.fromkeys(("request", "requests", "device", "deviceClassName", "counterSet", "apiGroup"), NAME),
+    **dict.fromkeys(("nodeName", "nominatedNodeName"), NODE),
+    **dict.fromkeys(("uid", "shareID"), UID),
+    **dict.fromkeys(("topologyKey", "topologyKeys", "matchLabelKeys", "mismatchLabelKeys"), LABEL_KEY),
+    **dict.fromkeys(("driver", "provisioner", "attacher"), _DRIVER),
+    **dict.fromkeys(("image", "reference", "names"), _IMAGE),
+    **dict.fromkeys(("pdName", "volumeID", "diskName", "diskURI", "volumeHandle", "nodeID"), _DISK),
+    **dict.fromkeys(("targetPortal", "iqn", "monitors"), _DISK),
+    **dict.fromkeys(("resourceName", "extendedResourceName"), named(Names.resource)),
+    **dict.fromkeys(("matchAttribute", "distinctAttribute"), named(Names.attribute)),
+    **dict.fromkeys(("string", "strings", "version", "versions"), named(Names.free)),
+    **dict.fromkeys(("bindingConditions", "bindingFailureConditions"), _QUALIFIED),
+    **dict.fromkeys(("startTime", "allocationTimestamp"), time),
+    **dict.fromkeys(("nodeAffinityPolicy", "nodeTaintsPolicy"), one_of("Honor", "Ignore")),
+    "accessModes": one_of("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"),
+    "action": one_of("Restart", "RestartAllContainers"),
+    "allocationMode": one_of("ExactCount", "All"),
+    "apiVersion": API_VERSION,
+    "declaredFeatures": _feature,
+    "expression": named(Names.expression),
+    "hostIP": named(Names.address),
+    "kind": KIND,
+    "phase": one_of(
+        *("Available", "Bound", "Failed", "Lost", "Pending", "Released", "Running", "Succeeded", "Unknown")
+    ),
+    "pool": _POOL,
+    "preemptionPolicy": one_of("PreemptLowerPriority", "Never"),
+    "priorityClassName": named(Names.priority_class),
+    "protocol": one_of("TCP", "UDP", "SCTP"),
+    "providerID": _goes,
+    "resize": one_of("Proposed", "InProgress", "Deferred", "Infeasible"),
+    "resource": one_of("pods", "podgroups"),
+    "restartPolicy": one_of("Always", "OnFailure", "Never"),
+    "schedulerName": named(Names.scheduler),
+    "unhealthyPodEvictionPolicy": one_of("IfHealthyBudget", "AlwaysAllow"),
+    "volumeBindingMode": one_of("Immediate", "WaitForFirstConsumer"),
+    "volumeMode": one_of("Filesystem", "Block"),
+    "whenUnsatisfiable": one_of("DoNotSchedule", "ScheduleAnyway"),
+}
+"""Field -> rule of the texts in it."""
+
+
+def _claim_spec(value: Any, names: Names) -> Any:
+    return rule_of(others.PersistentVolumeClaimSpec)(value, names)
+
+
+def _named_by(rule: Rule) -> dict[str, Rule]:
+    """Of objects that bear the name of something else."""
+    return {"metadata": fields(METADATA.rules, name=rule)}
+
+
+_OWN: dict[type[Struct], dict[str, Rule]] = {
+    core.Container: {"imagePullPolicy": one_of("Always", "IfNotPresent", "Never")},
+    core.ContainerStatus: {"restartCount": number},
+    core.EmptyDirSource: {"sizeLimit": amount, "medium": one_of("Memory", "HugePages")},
+    core.Node: _named_by(NODE),
+    core.PersistentVolumeClaimTemplate: {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": METADATA,
+        "spec": _claim_spec,
+    },
+    core.PodSchedulingGate: {"name": _QUALIFIED},
+    core.PodSpec: {
+        "activeDeadlineSeconds": number,
+        "restartPolicy": BY_NAME["restartPolicy"],
+        "hostname": NAME,
+        "subdomain": NAME,
+    },
+    core.RBDSource: {"image": _DISK, "monitors": each(_DISK), "pool": _DISK},
+    devices.CapacityRequirements: {"requests": table(Names.attribute, amount)},
+    devices.DeviceResult: {"consumedCapacity": table(Names.attribute, amount)},
+    devices.Pool: {"name": _POOL},
+    others.CSIDriver: _named_by(_DRIVER),
+    others.CSINode: _named_by(NODE),
+    others.CSINodeDriver: {"name": _DRIVER},
+    others.CSIPersistentVolumeSource: {"readOnly": flag},
+    others.ClaimResources: {"limits": AMOUNTS},
+    others.ObjectReference: {"kind": one_of("PersistentVolumeClaim")},
+    others.PersistentVolumeClaim: {
+        "status": fields(
+            phase=BY_NAME["phase"],
+            currentVolumeAttributesClassName=NAME,
+            modifyVolumeStatus=fields(targetVolumeAttributesClassName=NAME),
+        )
+    },
+    others.PodDisruptionBudgetSpec: {"minAvailable": share, "maxUnavailable": share},
+    others.PodDisruptionBudgetStatus: {
+        "expectedPods": number,
+        "observedGeneration": number,
+        "disruptedPods": table(Names.name, time),
+    },
+    others.PriorityClass: _named_by(BY_NAME["priorityClassName"]),
+}
+_WHOLE: dict[type[Struct], Rule] = {
+    core.Condition: CONDITION,
+    core.NodeSelectorTerm: NODE_SELECTOR_TERM,
+    **dict.fromkeys((core.Taint, core.Toleration, devices.DeviceTaint, devices.DeviceToleration), TAINT),
+    meta.LabelSelector: LABEL_SELECTOR,
+    meta.ObjectMeta: METADATA,
+    others.TopologySelectorRequirement: TOPOLOGY_REQUIREMENT,
+}
+_KEYS: dict[str, Callable[[Names, str], str]] = {
+    "attributes": Names.attribute,
+    "capacity": Names.attribute,
+    "counters": Names.name,
+}
+"""What the keys of maps are that hold objects."""
+
+
+@cache
+def rule_of(struct: type[Struct]) -> Rule:
+    """The rule for what a Struct decodes."""
+    if struct in _WHOLE:
+        return _WHOLE[struct]
+    info = inspect.type_info(struct)
+    assert isinstance(info, inspect.StructType)
+    own = {name: rule for base in struct.__mro__ for name, rule in _OWN.get(base, {}).items()}
+    return fields(
+        {f.encode_name: _by_type(f.type, f.encode_name) for f in info.fields if f.encode_name not in own} | own
+    )
+
+
+def _by_type(type_: inspect.Type, name: str) -> Rule:
+    match type_:
+        case inspect.Metadata(type=inner):
+            return _by_type(inner, name)
+        case inspect.UnionType(types=types):
+            return _by_type(next(one for one in types if not isinstance(one, inspect.NoneType)), name)
+        case inspect.ListType(item_type=item):
+            return each(_by_type(item, name))
+        case inspect.StructType(cls=struct):
+            return rule_of(struct)
+        case inspect.DictType(value_type=inspect.StructType(cls=struct)):
+            return table(_KEYS[name], rule_of(struct))
+        case inspect.DictType(value_type=inspect.CustomType(cls=cls)) if cls is Quantity:
+            return AMOUNTS
+        case inspect.DictType(value_type=inspect.StrType()):
+            return LABELS
+        case inspect.CustomType(cls=cls) if cls is Quantity:
+            return amount
+        case inspect.BoolType():
+            return flag
+        case inspect.IntType():
+            return number
+        case inspect.StrType():
+            return BY_NAME[name]
+        case inspect.AnyType():
+            return _goes
+    raise TypeError(f"{name}: there is no rule for {type_}")
