@@ -90,7 +90,9 @@ def _scores(
     info = cluster.shapes.info(pod)
     names = among or cluster.columns.names
     view = NodeView(cluster, np.array([cluster.columns.row(name) for name in names], np.intp))
-    state = plugin.pre_score(info, view, made(plugin, info, cluster)) if overrides(type(plugin), "pre_score") else None
+    state = made(plugin, info, cluster)
+    if overrides(type(plugin), "pre_score"):
+        state = plugin.pre_score(info, view, state)
     if isinstance(state, Skip):
         return SKIP
     found = plugin.score(info, view, state)

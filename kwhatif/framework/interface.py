@@ -105,6 +105,7 @@ class Plugin(Generic[F, P]):
     """Base of all plugins. F is the state that PreFilter makes, P the one that PreScore hands to Score.
 
     Every hook after PreFilter gets the plugin's own F of the same pod and cycle: None if it made none, or let SKIP.
+    Without a PreScore, Score gets it as well.
 
     Scope NODE and ROW promise that the pod's own part (PreFilter, PreScore) looks at nothing but the pod and
     Node objects, so it is asked once for all pods of one shape; CLUSTER plugins are asked for every pod.

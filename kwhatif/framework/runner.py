@@ -133,13 +133,13 @@ class Framework:
             raise _blame(plugin, "filter", pod, error) from error
 
     def ask_pre_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, made: object) -> object:
-        """The plugin's state for Score, SKIP, an error, or None for a plugin that has no PreScore."""
+        """The plugin's state for Score, SKIP or an error; what its PreFilter ``made``, if it has no PreScore."""
         if plugin.name not in self._pre_scored:
             if plugin.needs_pre_score:
                 text = f'running Score plugins: plugin "{plugin.name}" failed with: its PreScore was not run'
                 return Status(Code.ERROR, (text,), plugin.name)
             if not overrides(type(plugin), "pre_score"):
-                return None
+                return made
         outcome = _call(plugin, "pre_score", pod, pod, view, made)
         if isinstance(outcome, Status):
             # It is too late for a verdict on the pod: whatever the plugin calls it, it is an error.

@@ -160,9 +160,6 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
 
     # --- scores
 
-    def pre_score(self, pod: PodInfo, nodes: NodeView, state: ClaimsOfPod | None) -> ClaimsOfPod | None:
-        return state
-
     def score(self, pod: PodInfo, nodes: NodeView, state: ClaimsOfPod | None) -> Int64Array:
         if state is None or not self.handle.features.dra_prioritized_list:
             return np.zeros(nodes.size, np.int64)

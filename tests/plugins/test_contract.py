@@ -257,7 +257,9 @@ def scored(
 ) -> tuple[Int64Array, Int64Array] | None:
     """Raw and normalised scores; None when PreScore skips."""
     view = NodeView(cluster, None if rows is None else np.array(rows, np.intp))
-    state = plugin.pre_score(pod, view, made(plugin, pod, cluster)) if overrides(type(plugin), "pre_score") else None
+    state = made(plugin, pod, cluster)
+    if overrides(type(plugin), "pre_score"):
+        state = plugin.pre_score(pod, view, state)
     if isinstance(state, Skip):
         return None
     raw = plugin.score(pod, view, state)
@@ -528,7 +530,7 @@ def test_a_plugin_that_pods_do_not_concern_would_let_them_through(plugin: AnyPlu
     for info in (*strangers, *(info for info in others if not plugin.concerns(info))):
         for hook in ("pre_enqueue", "reserve", "pre_bind"):
             if overrides(type(plugin), hook):
-                node = [] if hook == "pre_enqueue" else [cluster.columns.names[0]]
+                node = [] if hook == "pre_enqueue" else [cluster.columns.names[0], None]
                 assert getattr(plugin, hook)(info, *node) is None
         if overrides(type(plugin), "pre_filter"):
             assert plugin.pre_filter(info, cluster) is SKIP
