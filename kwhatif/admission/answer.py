@@ -30,10 +30,11 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """The object as it would be stored, and what was changed on the way."""
+    """The object as it would be stored, what was changed on the way, and what the server warns of."""
 
     object: Object
     changes: tuple[Change, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Refused:
     reason: str
     message: str
     causes: tuple[Cause, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
 
 
 Answer = Created | Refused

@@ -13,7 +13,9 @@ from kwhatif.admission.defaulting.workload_defaults import fill_defaults
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS, QUOTA, chosen
 from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.request import Request, copied, within
+from kwhatif.admission.requests import Sent, read
 from kwhatif.admission.resources import resource_name
+from kwhatif.admission.schema.table import types_of
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_workload import check_object
 from kwhatif.admission.world import World, name_of, namespace_of
@@ -24,11 +26,48 @@ __all__ = ["ApiServer"]
 class ApiServer:
     """Creates and updates objects in a world, by the rules of Kubernetes 1.36."""
 
-    def __init__(self, world: World, plugins: Sequence[str] = DEFAULT_PLUGINS) -> None:
+    def __init__(self, world: World, plugins: Sequence[str] = DEFAULT_PLUGINS, minor: str = "1.36") -> None:
         self.world = world
+        self._types = types_of(minor)
         self._plugins = chosen(plugins)
         self._quotas = Quotas(world) if QUOTA in plugins else None
         self._numbers: dict[tuple[str, str, str], int] = {}
+
+    def send(
+        self,
+        verb: str,
+        manifest: Object | str,
+        *,
+        namespace: str = "default",
+        path: str | None = None,
+        path_namespace: str | None = None,
+        content_type: str = "",
+        manager: str = "kubectl",
+    ) -> Answer:
+        """A request of a user, read strictly as kubectl asks for it.
+
+        ``namespace`` is that of a manifest which names none; ``path`` and ``path_namespace`` are the API version and
+        the namespace of the address, where they are not the manifest's.
+        """
+        if isinstance(manifest, str):
+            return Refused(400, "BadRequest", "texts are not read yet")
+        obj = copied(manifest)
+        sent = Sent(verb, obj, namespace, path or "", manager)
+        kind = read(sent, self._types, self._types.served)
+        if isinstance(kind, Refused):
+            return kind
+        metadata = within(obj, "metadata")
+        if kind.namespaced:
+            home = metadata.setdefault("namespace", namespace)
+            if path_namespace and path_namespace != home:
+                why = "the namespace of the provided object does not match the namespace sent on the request"
+                return Refused(400, "BadRequest", why)
+        else:
+            metadata.pop("namespace", None)
+        there = self.world.get(obj["kind"], namespace_of(obj), name_of(obj)) if name_of(obj) else None
+        if verb == "replace" and there is None:
+            return Refused(404, "NotFound", f'{resource_name(obj)} "{name_of(obj)}" not found')
+        return self.create(obj) if verb == "create" or there is None else self.update(obj)
 
     def create(self, obj: Object) -> Answer:
         """Store a new object; what is given stays as it is. ``metadata.namespace`` must be set."""

@@ -1,0 +1,101 @@
+"""What somebody sends to the API server: the verb, the manifest and the address; and how the server reads it.
+
+Upstream: apiserver/pkg/endpoints/handlers (create.go, update.go, patch.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.schema.decoding import Misfit, unknown_fields
+from kwhatif.admission.schema.table import Served, Types
+from kwhatif.admission.schema.typed_patch import patch_errors
+from kwhatif.admission.world import name_of
+
+__all__ = ["VERBS", "Sent", "read"]
+
+VERBS = ("create", "apply", "replace")
+
+NOT_FOUND = Refused(404, "NotFound", "the server could not find the requested resource")
+NO_PAGE = Refused(404, "", "404 page not found")
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as it was sent. ``path`` is the API version of its address, where it is not the manifest's."""
+
+    verb: str
+    object: Object
+    namespace: str = ""
+    path: str = ""
+    manager: str = "kubectl"
+
+    @property
+    def group_version(self) -> str:
+        return str(self.object.get("apiVersion") or "")
+
+    @property
+    def kind(self) -> str:
+        return str(self.object.get("kind") or "")
+
+    def bad(self, why: str) -> Refused:
+        """400 for a body that cannot be read as what it says it is."""
+        version = self.group_version.rpartition("/")[2]
+        return Refused(
+            400, "BadRequest", f'{self.kind} in version "{version}" cannot be handled as a {self.kind}: {why}'
+        )
+
+
+def read(sent: Sent, types: Types, served: Callable[[str, str], Served | None]) -> Refused | Served:
+    """The kind of the request's object, once it is read strictly; a refusal if it cannot be."""
+    address = sent.path or sent.group_version
+    kind = served(address, sent.kind)
+    if kind is None:
+        return _not_served(address, sent, types)
+    if sent.path and sent.path != sent.group_version:
+        return Refused(
+            400,
+            "BadRequest",
+            f"the API version in the data ({sent.group_version}) does not match the expected API version ({address})",
+        )
+    if sent.verb == "apply":
+        return _applied(sent, kind, types) or kind
+    try:
+        unknown = unknown_fields(sent.object, kind.type, types)
+    except Misfit as error:
+        return sent.bad(str(error))
+    if unknown:
+        told = ", ".join(f'unknown field "{path}"' for path in unknown)
+        return sent.bad(f"strict decoding error: {told}")
+    return kind
+
+
+def _not_served(address: str, sent: Sent, types: Types) -> Refused:
+    lower = {name.lower(): name for name in types.versions}
+    known = lower.get(sent.kind.lower())
+    if known and known != sent.kind and types.served(address, known):
+        scheme = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
+        why = f'no kind "{sent.kind}" is registered for version "{address}" in scheme "{scheme}"'
+        return Refused(400, "BadRequest", f'{sent.kind} in version "{address}" cannot be handled as a {known}: {why}')
+    group = address.rpartition("/")[0]
+    groups = {version.rpartition("/")[0] for versions in types.versions.values() for version in versions}
+    return NOT_FOUND if group in groups else NO_PAGE
+
+
+def _applied(sent: Sent, kind: Served, types: Types) -> Refused | None:
+    errors = patch_errors(sent.object, kind.type, types)
+    if not errors:
+        return None
+    group_version = sent.group_version if "/" in sent.group_version else f"/{sent.group_version}"
+    home = sent.namespace if kind.namespaced else ""
+    told = errors[0] if len(errors) == 1 else "errors:\n" + "\n".join(f"  {error}" for error in errors)
+    what = f"{home}/{name_of(sent.object)}; {group_version}, Kind={sent.kind}"
+    return Refused(500, "", f"failed to create typed patch object ({what}): {told}")
+
+
+def plain_object(value: Any) -> bool:
+    """Whether this can be an object at all."""
+    return isinstance(value, dict) and bool(value.get("kind")) and bool(value.get("apiVersion"))

@@ -1,0 +1,135 @@
+"""How the API server reads a manifest that is created or replaced: strictly, as kubectl asks it to.
+
+The first value that does not fit its type ends the reading; without one, all unknown fields are told together.
+Upstream: sigs.k8s.io/json (strict decoding), encoding/json of Go, apimachinery/pkg/runtime/serializer/json.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from kwhatif.admission.schema.table import FieldType, Types
+from kwhatif.api.quantity import Quantity, QuantityError
+
+__all__ = ["MOST_UNKNOWN", "Misfit", "unknown_fields"]
+
+MOST_UNKNOWN = 100
+"""So many unknown fields are told."""
+
+_RANGES = {"int32": 1 << 31, "int64": 1 << 63}
+
+# Structs that Go embeds: fields of theirs stand in the outer object, but a decoder's message names the struct.
+_EMBEDDED = {
+    "networking.v1.IngressRule": {"http": "IngressRuleValue"},
+    "core.v1.Probe": dict.fromkeys(("exec", "httpGet", "tcpSocket", "grpc"), "ProbeHandler"),
+}
+_PLAIN_STRUCTS = {
+    "core.v1.Volume": ("name", "VolumeSource"),
+    "core.v1.EphemeralContainer": ("targetContainerName", "EphemeralContainerCommon"),
+}
+
+
+class Misfit(Exception):
+    """A value that does not fit its type, in Go's words."""
+
+
+def unknown_fields(value: Any, name: str, types: Types) -> list[str]:
+    """The paths of fields that the type ``name`` does not have, in their order. Raises Misfit."""
+    return list(_struct(value, name, types, "", (name.rpartition(".")[2],)))
+
+
+def _struct(value: dict[str, Any], name: str, types: Types, path: str, go: tuple[str, ...]) -> Iterator[str]:
+    """``go`` is the innermost struct's name and the path to it as Go's messages have it."""
+    fields = types.fields(name)
+    embedded = _embedded(name)
+    for key, item in value.items():
+        field = fields.get(key)
+        if field is None:
+            yield f"{path}{key}"
+        elif item is not None:
+            inner = (go[0], *go[1:], *embedded(key), key)
+            yield from _value(item, field, types, f"{path}{key}", inner)
+
+
+def _embedded(name: str) -> Any:
+    if name in _PLAIN_STRUCTS:
+        own, struct = _PLAIN_STRUCTS[name]
+        return lambda key: () if key == own else (struct,)
+    told = _EMBEDDED.get(name, {})
+    return lambda key: (told[key],) if key in told else ()
+
+
+def _value(value: Any, type_: FieldType, types: Types, path: str, go: tuple[str, ...]) -> Iterator[str]:
+    match type_.shape:
+        case "struct":
+            if not isinstance(value, dict):
+                raise _misfit(value, type_, go)
+            yield from _struct(value, type_.name, types, f"{path}.", (type_.name.rpartition(".")[2], *go[1:]))
+        case "list":
+            if not isinstance(value, list):
+                raise _misfit(value, type_, go)
+            assert type_.item is not None
+            for i, item in enumerate(value):
+                if item is not None:
+                    yield from _value(item, type_.item, types, f"{path}[{i}]", go)
+        case "map":
+            if not isinstance(value, dict):
+                raise _misfit(value, type_, go)
+            assert type_.item is not None
+            for key, item in value.items():
+                if item is not None:
+                    yield from _value(item, type_.item, types, f"{path}.{key}", go)
+        case _:
+            _scalar(value, type_, go)
+
+
+def _scalar(value: Any, type_: FieldType, go: tuple[str, ...]) -> None:
+    match type_.name:
+        case "any":
+            return
+        case "string" | "bytes":
+            fits = isinstance(value, str)
+        case "bool":
+            fits = isinstance(value, bool)
+        case "int32" | "int64":
+            fits = isinstance(value, int) and not isinstance(value, bool)
+            most = _RANGES[type_.name]
+            if (fits and not -most <= value < most) or (isinstance(value, float) and not fits):
+                raise _misfit(value, type_, go, digits=True)
+        case "float64":
+            fits = isinstance(value, int | float) and not isinstance(value, bool)
+        case "int-or-string":
+            if isinstance(value, str):
+                return
+            _scalar(value, FieldType("scalar", "int32"), go)
+            return
+        case "quantity":
+            try:
+                Quantity.from_json(value)
+            except QuantityError as error:
+                raise Misfit(str(error)) from None
+            return
+        case _:
+            return
+    if not fits:
+        raise _misfit(value, type_, go)
+
+
+def _misfit(value: Any, type_: FieldType, go: tuple[str, ...], *, digits: bool = False) -> Misfit:
+    found = f"number {json.dumps(value)}" if digits else _spelt(value)
+    return Misfit(f"json: cannot unmarshal {found} into Go struct field {'.'.join(go)} of type {type_.go}")
+
+
+def _spelt(value: Any) -> str:
+    match value:
+        case bool():
+            return "bool"
+        case str():
+            return "string"
+        case int() | float():
+            return "number"
+        case list():
+            return "array"
+    return "object"

@@ -1,0 +1,136 @@
+"""The kinds that an API server serves and the types of their fields, by minor.
+
+``kubernetes.json`` is made by ``.ci/kubernetes_types.py`` from the OpenAPI documents that Kubernetes publishes: 1.29 to
+1.36, generally available versions and those betas that are served by default. A value that does not hold in all minors
+is listed as ``[[first, last, value], ...]``. A field's type is spelt
+
+    string, bytes, time, microtime, quantity, int-or-string, int32, int64, bool, float64, any
+    core.v1.PodSpec     a type of the table
+    []T, {}T            a list, a map with text keys
+    []<a,b>T, []<*>T    a list whose items are told apart by these fields, or by their values
+    !T                  a field that has to be there
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+__all__ = ["FieldType", "Served", "Types", "served_in", "types_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldType:
+    """One type: ``shape`` is ``list``, ``map``, ``struct`` or ``scalar``; of the first two, ``item`` is what they hold.
+
+    ``keys`` tell the items of a list apart, ``("*",)`` by their values; a list without is replaced as a whole.
+    """
+
+    shape: str
+    name: str = ""
+    item: FieldType | None = None
+    keys: tuple[str, ...] = ()
+    required: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> FieldType:
+        required, text = text.startswith("!"), text.removeprefix("!")
+        if text.startswith("{}"):
+            return cls("map", item=cls.parse(text[2:]), required=required)
+        if text.startswith("[]"):
+            rest, keys = text[2:], ""
+            if rest.startswith("<"):
+                keys, _, rest = rest[1:].partition(">")
+            return cls("list", item=cls.parse(rest), keys=tuple(keys.split(",")) if keys else (), required=required)
+        return cls("struct" if "." in text else "scalar", text, required=required)
+
+    @property
+    def go(self) -> str:
+        """The type as Go's decoder spells it: ``[]v1.Container``, ``int32``."""
+        match self.shape:
+            case "list":
+                return f"[]{self.item.go}" if self.item else "[]"
+            case "map":
+                return f"map[string]{self.item.go}" if self.item else "map"
+            case "struct":
+                return ".".join(self.name.split(".")[-2:])
+        return _GO.get(self.name, self.name)
+
+
+_GO = {"bytes": "[]uint8", "quantity": "resource.Quantity", "time": "v1.Time", "microtime": "v1.MicroTime"}
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A kind that can be created: its type, the plural in its address, and whether it lives in namespaces."""
+
+    type: str
+    plural: str
+    namespaced: bool
+
+
+class Types:
+    """All that one minor knows."""
+
+    def __init__(self, minor: str) -> None:
+        self.minor = minor
+        self._place = _table()["minors"].index(minor)
+        self._fields: dict[str, Mapping[str, FieldType]] = {}
+
+    def served(self, api_version: str, kind: str) -> Served | None:
+        """The kind; None if this minor does not serve it in that version."""
+        found = self._held(_table()["kinds"].get(f"{api_version} {kind}"))
+        return None if found is None else Served(*found)
+
+    def fields(self, name: str) -> Mapping[str, FieldType]:
+        """The fields of a type by name."""
+        fields = self._fields.get(name)
+        if fields is None:
+            told = {field: self._held(value) for field, value in _table()["types"].get(name, {}).items()}
+            fields = self._fields[name] = {f: FieldType.parse(text) for f, text in told.items() if text is not None}
+        return fields
+
+    @cached_property
+    def versions(self) -> Mapping[str, tuple[str, ...]]:
+        """Kind -> the API versions that serve it."""
+        found: dict[str, list[str]] = {}
+        for key, value in _table()["kinds"].items():
+            version, kind = key.split(" ")
+            if self._held(value) is not None:
+                found.setdefault(kind, []).append(version)
+        return {kind: tuple(versions) for kind, versions in found.items()}
+
+    def _held(self, value: Any) -> Any:
+        """What holds in this minor of a value of the table."""
+        if not isinstance(value, list) or not isinstance(value[0], list):
+            return value
+        minors = _table()["minors"]
+        return next((v for first, last, v in value if minors.index(first) <= self._place <= minors.index(last)), None)
+
+
+@lru_cache(maxsize=8)
+def types_of(minor: str) -> Types:
+    """What a minor knows. One that the table lacks is taken for its nearest neighbour."""
+    minors = _table()["minors"]
+    if minor not in minors:
+        minor = minors[-1] if _number(minor) > _number(minors[-1]) else minors[0]
+    return Types(minor)
+
+
+def served_in(api_version: str, kind: str) -> tuple[str, ...]:
+    """The minors that serve a kind in a version."""
+    return tuple(minor for minor in _table()["minors"] if types_of(minor).served(api_version, kind) is not None)
+
+
+def _number(minor: str) -> tuple[int, ...]:
+    return tuple(map(int, minor.split(".")))
+
+
+@lru_cache(maxsize=1)
+def _table() -> Any:
+    return msgspec.json.decode(files(__package__).joinpath("kubernetes.json").read_bytes())
