@@ -74,6 +74,16 @@ conformance: $(INSTALLED) ## replay large recorded sets (CONFORMANCE=directory)
 		echo 'no recordings in $(CONFORMANCE): name their directory with CONFORMANCE=...'; \
 	fi
 
+VERDICTS ?= ../shared/verdicts/cases.jsonl.gz
+
+.PHONY: verdicts
+verdicts: $(INSTALLED_DEV) ## hold what expand refuses against a real API server's answers (VERDICTS=file)
+	@if [ -f '$(VERDICTS)' ]; then \
+		$(BIN)/python -m tests.verdicts.judge '$(VERDICTS)' $(ARGS); \
+	else \
+		echo 'no recorded verdicts in $(VERDICTS): name the file with VERDICTS=...'; \
+	fi
+
 .PHONY: bench
 bench: $(INSTALLED) ## time the scheduling loop on small generated workloads
 	@mkdir -p .benchmarks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kwhatif.admission.answer import Change, Object, Refused
+from kwhatif.admission.answer import Cause, Change, Object, Refused
 from kwhatif.admission.resources import known_kind, resource_name
 from kwhatif.admission.world import World, name_of, namespace_of
 
@@ -22,6 +22,7 @@ class Request:
     world: World
     old: Object | None = None
     changes: list[Change] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def kind(self) -> str:
@@ -35,10 +36,10 @@ class Request:
     def changed(self, step: str, path: str, text: str) -> None:
         self.changes.append(Change(step, path, text))
 
-    def forbidden(self, why: str) -> Refused:
+    def forbidden(self, why: str, *causes: Cause) -> Refused:
         """403, in the words that admission steps use."""
         name = name_of(self.object) or "Unknown!"
-        return Refused(403, "Forbidden", f'{resource_name(self.object)} "{name}" is forbidden: {why}')
+        return Refused(403, "Forbidden", f'{resource_name(self.object)} "{name}" is forbidden: {why}', causes)
 
 
 def copied(value: Any) -> Any:

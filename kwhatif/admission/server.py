@@ -9,7 +9,7 @@ from kwhatif.admission.answer import Answer, Created, Object, Refused
 from kwhatif.admission.decoding import fill_empty_items, misshapen
 from kwhatif.admission.defaulting.job_selector import generate_selector
 from kwhatif.admission.defaulting.label_keys import merge_label_keys
-from kwhatif.admission.defaulting.workload_defaults import fill_defaults
+from kwhatif.admission.kinds.strategy import strategy_of
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS, QUOTA, chosen
 from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.request import Request, copied, within
@@ -17,7 +17,6 @@ from kwhatif.admission.requests import Sent, read
 from kwhatif.admission.resources import resource_name
 from kwhatif.admission.schema.table import types_of
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_workload import check_object
 from kwhatif.admission.world import World, name_of, namespace_of
 
 __all__ = ["ApiServer"]
@@ -102,7 +101,8 @@ class ApiServer:
     def _passes(self, request: Request) -> Refused | None:
         if request.kind:
             fill_empty_items(request.object)
-        fill_defaults(request)
+        strategy = strategy_of(request.object)
+        strategy.defaults(request, within(request.object, "spec") if strategy.has_spec else request.object)
         for plugin in self._plugins:
             refused = plugin.admit(request) if plugin.admit else None
             if refused is not None:
@@ -110,7 +110,9 @@ class ApiServer:
         generate_selector(request)
         merge_label_keys(request)
         problems = Problems()
-        check_object(problems, request.object)
+        strategy.check(problems, request.object)
+        if request.old is not None:
+            strategy.check_update(problems, request.object, request.old)
         refused = problems.refusal(request.object)
         if refused is not None:
             return refused
@@ -122,7 +124,8 @@ class ApiServer:
 
     def _stored(self, request: Request) -> Created:
         self.world.put(request.object)
-        return Created(request.object, tuple(request.changes))
+        request.warnings += strategy_of(request.object).warnings(request.object, request.old)
+        return Created(request.object, tuple(request.changes), tuple(request.warnings))
 
     def _identify(self, obj: Object) -> None:
         """A name if only its beginning is given, and a uid that is the same in every run."""

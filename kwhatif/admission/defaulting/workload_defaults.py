@@ -11,17 +11,10 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.defaulting.pod_defaults import STEP, default_pod, default_pod_spec
 from kwhatif.admission.request import Request, copied, each, within
 
-__all__ = ["fill_defaults"]
+__all__ = ["FILLERS"]
 
 _MANY = 2**31 - 1
 _ROLLING = "RollingUpdate"
-
-
-def fill_defaults(request: Request) -> None:
-    """Complete an object of any kind; of a kind unknown here it stays as it is."""
-    filler = _FILLERS.get(request.kind)
-    if filler is not None:
-        filler(request, within(request.object, "spec"))
 
 
 def _deployment(request: Request, spec: Object) -> None:
@@ -132,7 +125,7 @@ def _quietly(owner: Object, key: str, value: Any) -> None:
         owner[key] = value
 
 
-_FILLERS = {
+FILLERS = {
     "Pod": lambda request, spec: default_pod(request),
     "Deployment": _deployment,
     "ReplicaSet": _replica_set,

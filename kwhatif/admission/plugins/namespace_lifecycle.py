@@ -5,7 +5,7 @@ Upstream: apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go.
 
 from __future__ import annotations
 
-from kwhatif.admission.answer import Refused
+from kwhatif.admission.answer import Cause, Refused
 from kwhatif.admission.request import Request
 
 __all__ = ["admit"]
@@ -21,5 +21,6 @@ def admit(request: Request) -> Refused | None:
         return Refused(404, "NotFound", f'namespaces "{home}" not found')
     metadata, status = namespace.get("metadata") or {}, namespace.get("status") or {}
     if metadata.get("deletionTimestamp") or status.get("phase") == "Terminating":
-        return request.forbidden(f"unable to create new content in namespace {home} because it is being terminated")
+        why = f"unable to create new content in namespace {home} because it is being terminated"
+        return request.forbidden(why, Cause("metadata.namespace", f"namespace {home} is being terminated"))
     return None

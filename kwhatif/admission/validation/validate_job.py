@@ -9,7 +9,7 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.validation.name_rules import dns_label
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_affinity import check_label_selector
-from kwhatif.admission.validation.validate_pod import check_metadata
+from kwhatif.admission.validation.validate_metadata import check_metadata
 from kwhatif.admission.validation.validate_template import (
     check_template,
     labels_match,

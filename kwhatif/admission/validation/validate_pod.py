@@ -9,17 +9,18 @@ import re
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import each
-from kwhatif.admission.validation.name_rules import check_labels, dns_label, dns_subdomain, label_key
+from kwhatif.admission.validation.name_rules import check_labels, dns_subdomain, label_key
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_affinity import check_affinity
 from kwhatif.admission.validation.validate_containers import check_containers, check_host_network
+from kwhatif.admission.validation.validate_metadata import check_metadata
 from kwhatif.admission.validation.validate_resources import check_overhead, check_pod_resources
 from kwhatif.admission.validation.validate_spread import check_spread_constraints
 from kwhatif.admission.validation.validate_tolerations import check_tolerations
 from kwhatif.admission.validation.validate_volumes import check_resource_claims, check_volumes
 from kwhatif.admission.world import name_of
 
-__all__ = ["check_deletion_cost", "check_metadata", "check_pod", "check_pod_spec"]
+__all__ = ["check_deletion_cost", "check_pod", "check_pod_spec"]
 
 _RESTARTS = ("Always", "OnFailure", "Never")
 _PREEMPTION = ("PreemptLowerPriority", "Never")
@@ -42,17 +43,6 @@ def check_pod(problems: Problems, pod: Object) -> None:
         problems.forbidden("spec.ephemeralContainers", "cannot be set on create")
     if spec.get("nodeName") and each(spec, "schedulingGates"):
         problems.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
-
-
-def check_metadata(problems: Problems, obj: Object, *, label: bool = False) -> None:
-    """Name and labels of any object; the name is a DNS label or, more freely, a DNS subdomain."""
-    metadata = obj.get("metadata") or {}
-    name = metadata.get("name") or ""
-    if not name:
-        problems.required("metadata.name", "name or generateName is required")
-    else:
-        problems.invalid("metadata.name", name, *(dns_label(name) if label else dns_subdomain(name)))
-    check_labels(problems, metadata.get("labels"), "metadata.labels")
 
 
 def check_deletion_cost(problems: Problems, metadata: Object | None, path: str) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import each
-from kwhatif.admission.resources import known_kind
 from kwhatif.admission.validation.name_rules import check_labels, dns_label
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_affinity import check_label_selector
 from kwhatif.admission.validation.validate_job import check_cron_job, check_job
-from kwhatif.admission.validation.validate_pod import check_metadata, check_pod
+from kwhatif.admission.validation.validate_metadata import check_metadata
+from kwhatif.admission.validation.validate_pod import check_pod
 from kwhatif.admission.validation.validate_strategy import check_daemon_set, check_deployment, check_stateful_set
 from kwhatif.admission.validation.validate_template import (
     check_template,
@@ -24,14 +24,7 @@ from kwhatif.admission.validation.validate_template import (
 )
 from kwhatif.admission.validation.validate_volumes import check_claim_spec
 
-__all__ = ["check_object"]
-
-
-def check_object(problems: Problems, obj: Object) -> None:
-    """Judge an object of any kind; of a kind unknown here nothing is said."""
-    checker = _CHECKERS.get(known_kind(obj))
-    if checker is not None:
-        checker(problems, obj)
+__all__ = ["CHECKERS"]
 
 
 def _deployment(problems: Problems, obj: Object) -> None:
@@ -124,7 +117,7 @@ def _selected_template(problems: Problems, spec: Object, empty_for: str, owner: 
         only_always(problems, spec, owner)
 
 
-_CHECKERS = {
+CHECKERS = {
     "Pod": check_pod,
     "Deployment": _deployment,
     "ReplicaSet": _replica_set,

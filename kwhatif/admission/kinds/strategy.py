@@ -1,0 +1,73 @@
+"""What is particular to a kind, and where it is found.
+
+Upstream: the strategies of pkg/registry, the defaults of pkg/apis/*/v1/defaults.go, the rules of
+pkg/apis/*/validation, the warnings of pkg/api/*/warnings.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.request import Request
+from kwhatif.admission.resources import group_of
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.validate_metadata import check_metadata
+
+__all__ = ["Strategy", "strategy_of"]
+
+
+def _nothing(*given: object) -> None:
+    """What a kind does that needs nothing of its own."""
+
+
+def _no_warnings(obj: Object, old: Object | None) -> Iterable[str]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """One kind's part in a request.
+
+    defaults      completes the object: (request, its spec, which is made if it is missing)
+    check         notes what is wrong with an object, its metadata included
+    check_update  notes what must not change, besides: (problems, new, old)
+    warnings      what the server says of an object that it takes: (new, old or None)
+    """
+
+    defaults: Callable[[Request, Object], None] = _nothing
+    check: Callable[[Problems, Object], None] = check_metadata
+    check_update: Callable[[Problems, Object, Object], None] = _nothing
+    warnings: Callable[[Object, Object | None], Iterable[str]] = _no_warnings
+    has_spec: bool = True
+
+
+_USUAL = Strategy(has_spec=False)
+
+_MODULES: dict[str, tuple[tuple[str, str], ...]] = {
+    "workloads": (
+        *(("", "Pod"), ("", "ReplicationController"), ("", "PersistentVolumeClaim"), ("", "Namespace")),
+        *(("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("apps", "DaemonSet")),
+        *(("batch", "Job"), ("batch", "CronJob")),
+    ),
+}
+"""Module of this package -> the kinds (group, kind) that its ``STRATEGIES`` are for."""
+
+_HOMES = {kind: module for module, kinds in _MODULES.items() for kind in kinds}
+
+
+def strategy_of(obj: Object) -> Strategy:
+    """The strategy of an object's kind; of a kind that has none of its own, only metadata are judged."""
+    return _found(group_of(obj), str(obj.get("kind") or ""))
+
+
+@lru_cache(maxsize=256)
+def _found(group: str, kind: str) -> Strategy:
+    home = _HOMES.get((group, kind))
+    if home is None:
+        return _USUAL
+    strategies: dict[str, Strategy] = import_module(f"kwhatif.admission.kinds.{home}").STRATEGIES
+    return strategies[kind]
