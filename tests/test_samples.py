@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from kwhatif.api.core import Node, Pod
-from kwhatif.cli.policy_file import read_policy
 from kwhatif.framework.outside import load_outside
 from kwhatif.policy.load import examine, load_configuration
 from kwhatif.results import ExplainResult, Placement, PlaceResult
@@ -24,6 +23,7 @@ from kwhatif.whatif.expand.expand import expand
 from kwhatif.whatif.explain.explain import explain
 from kwhatif.whatif.place.place import place
 from kwhatif.whatif.session import Asked, Session, pending_pods
+from kwhatif.whatif.stages.policy_file import read_policy
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 CLUSTER = str(SAMPLES / "cluster")

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.inputs import (
-    add_objects,
-    check_stdin,
-    expanded_from,
-    note_unused_plugins,
-    read_edited,
-    read_setup,
-)
-from kwhatif.cli.options import EngineOptions, InputOptions, Namespace, Snapshots, Tables
-from kwhatif.cli.output import Notes, finish, rendered
-from kwhatif.errors import UsageError
-
-if TYPE_CHECKING:
-    from kwhatif.results import CapacityResult
+from kwhatif.cli.options import EngineOptions, Namespace, ReadingOptions, Snapshots, Tables
+from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.whatif.stages.inputs import Inputs
 
 __all__ = ["app", "capacity"]
 
@@ -54,7 +43,7 @@ def capacity(
     everything: Annotated[bool, typer.Option("--all", help="Show every node, also those that take nothing.")] = False,
     output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
     *,
-    inputs: InputOptions,
+    reading: ReadingOptions,
     engine: EngineOptions,
     edits: EditOptions,
 ) -> None:
@@ -64,30 +53,13 @@ def capacity(
 
     Exit codes: 0 as many fit as --at-least says, 1 fewer do, 2 usage or input error.
     """
-    from msgspec.structs import replace
-
-    from kwhatif.whatif.capacity.capacity import capacity as ask
-    from kwhatif.whatif.fidelity.assess import insist
-    from kwhatif.whatif.session import Session
-
-    if limit is not None and limit < at_least:
-        raise UsageError(f"--limit {limit} ends the count before --at-least {at_least} can be reached")
-    check_stdin(*files, *snapshot, engine.policy, *(edits.edits or ()))
-    notes = Notes()
-    edited = read_edited(snapshot, edits, notes)
-    setup = read_setup(engine, notes, edited.snapshot)
-    expanded = expanded_from(files, namespace, edited.snapshot, inputs, anew=True)
-    unknown = add_objects(edited.snapshot, expanded, notes, ignore_unknown=inputs.ignore_unknown)
-    session = Session(edited.snapshot, setup, covered=edited.covered)
-    result = ask(session, expanded, release=release, at_least=at_least, limit=limit, others=unknown, first=edited.asked)
-    result = replace(result, failed=(*edited.failed, *result.failed))
-    note_unused_plugins(session, engine, notes)
-    if engine.strict:
-        insist(result.fidelity)
-    finish(_rendered(result, output, everything), result.exit_code, notes)
-
-
-def _rendered(result: CapacityResult, output: Tables, everything: bool) -> str:
     from kwhatif.report.capacity_text import capacity_blocks
+    from kwhatif.whatif.capacity.question import Capacity
+    from kwhatif.whatif.stages.pipeline import ask
+    from kwhatif.whatif.stages.question import Case
 
-    return rendered(result, output, lambda: capacity_blocks(result, everything=everything))
+    check_stdin(*files, *snapshot, engine.policy, *(edits.edits or ()))
+    question = Capacity(release=release, at_least=at_least, limit=limit)
+    result = ask(question, Case(Inputs(snapshot, files, namespace, edits or None, reading), engine))
+    text = rendered(result, output, lambda: capacity_blocks(result, everything=everything))
+    finish(text, result.exit_code, result.notes)

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.options import FeatureGates, Plugins, SkipUnknown, Tables
-from kwhatif.cli.output import Notes, finish, new_file, packed, rendered
+from kwhatif.cli.output import finish, new_file, packed, rendered
 from kwhatif.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def conformance(
     """
     import msgspec
 
-    from kwhatif.cli.rules import minor_in_name, rules
     from kwhatif.framework.outside import load_outside
     from kwhatif.report.conformance_text import conformance_blocks
     from kwhatif.results import ConformanceResult
@@ -69,6 +68,8 @@ def conformance(
     from kwhatif.whatif.conformance.answer import answer
     from kwhatif.whatif.conformance.compare import Tally
     from kwhatif.whatif.conformance.scenario_files import read_scenarios, scenario_files
+    from kwhatif.whatif.stages.notes import Notes
+    from kwhatif.whatif.stages.rules import minor_in_name, rules
 
     outside = load_outside(plugin or ())
     notes = Notes()

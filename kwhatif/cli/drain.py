@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.inputs import check_stdin, read_edited, read_setup
 from kwhatif.cli.options import EngineOptions, Snapshots, Tables
-from kwhatif.cli.output import Notes, finish, rendered
-from kwhatif.errors import UsageError
-
-if TYPE_CHECKING:
-    from kwhatif.results import DrainResult
+from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.whatif.stages.inputs import Inputs
 
 __all__ = ["app", "drain"]
 
@@ -53,34 +49,12 @@ def drain(
 
     Exit codes: 0 all nodes are drained and every pod finds a node, 1 not so, 2 usage or input error.
     """
-    from kwhatif.api.core import Node
-    from kwhatif.snapshot.chosen import chosen_nodes
-    from kwhatif.whatif.drain.drain import drain as ask
-    from kwhatif.whatif.drain.filters import Filters
-    from kwhatif.whatif.fidelity.assess import insist
+    from kwhatif.report.drain_text import drain_blocks
+    from kwhatif.whatif.drain.question import Drain
+    from kwhatif.whatif.stages.pipeline import ask
+    from kwhatif.whatif.stages.question import Case
 
     check_stdin(*snapshot, engine.policy, *(edits.edits or ()))
-    notes = Notes()
-    edited = read_edited(snapshot, edits, notes)
-    setup = read_setup(engine, notes, edited.snapshot)
-    if edited.moves_pods:
-        raise UsageError(
-            "what-if edits that move pods cannot be mixed with drain: their pods would have to be placed first"
-        )
-    cluster = edited.snapshot
-    chosen = [node for text in nodes for node in chosen_nodes(text, cluster.objects.of(Node))]
-    known = cluster.whole.get("DaemonSet")
-    daemon_sets = None
-    if known is not None:
-        daemon_sets = {f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in known}
-    filters = Filters(ignore_daemonsets, delete_emptydir_data, force, daemon_sets)
-    result = ask(cluster, setup, chosen, filters)
-    if engine.strict:
-        insist(result.fidelity)
-    finish(_rendered(result, output), result.exit_code, notes)
-
-
-def _rendered(result: DrainResult, output: Tables) -> str:
-    from kwhatif.report.drain_text import drain_blocks
-
-    return rendered(result, output, lambda: drain_blocks(result))
+    question = Drain(nodes, ignore_daemonsets, delete_emptydir_data, force)
+    result = ask(question, Case(Inputs(snapshot, edits=edits or None), engine))
+    finish(rendered(result, output, lambda: drain_blocks(result)), result.exit_code, result.notes)

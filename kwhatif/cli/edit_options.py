@@ -27,10 +27,9 @@ class _GivenOptions:
     like: str | None
     in_: Several
 
-    @property
-    def none(self) -> bool:
-        """Whether nothing is to be edited."""
-        return not any(vars(self).values())
+    def __bool__(self) -> bool:
+        """Whether anything is to be edited."""
+        return any(vars(self).values())
 
     def given(self, names: Collection[str]) -> list[Given]:
         """The edits that the options ask for, files aside; ``names`` are those of the nodes there are."""

@@ -8,9 +8,9 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.inputs import check_stdin, counts, expanded_from, read_edited
-from kwhatif.cli.options import InputOptions, Namespace, Tables
-from kwhatif.cli.output import Notes, finish, rendered
+from kwhatif.cli.options import Namespace, ReadingOptions, Tables
+from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.whatif.stages.inputs import Inputs
 
 if TYPE_CHECKING:
     from kwhatif.results import ExpandResult
@@ -41,31 +41,20 @@ def expand(
         Tables, typer.Option("-o", "--output", help="The format to print; yaml is the pods and claims alone.")
     ] = Tables.table,
     *,
-    inputs: InputOptions,
+    reading: ReadingOptions,
     edits: EditOptions,
 ) -> None:
     """Show the pods that come of manifests, and all that was filled in, changed or refused on the way.
 
     Exit codes: 0 everything is let in, 1 something is refused or gets stuck, 2 usage or input error.
     """
-    from msgspec.structs import replace
-
-    from kwhatif.whatif.expand.outcome import summarized
+    from kwhatif.whatif.expand.question import Expand
+    from kwhatif.whatif.stages.pipeline import ask
+    from kwhatif.whatif.stages.question import Case
 
     check_stdin(*files, *(snapshot or ()), *(edits.edits or ()))
-    notes = Notes()
-    cluster = read_edited(snapshot or (), edits, notes).snapshot
-    expanded = expanded_from(files, namespace, cluster, inputs)
-    if expanded.unknown and not inputs.ignore_unknown:
-        notes.note(f"no pods are made of {counts(expanded.unknown)}")
-    assumed = [rollout.name for rollout in expanded.rollouts if rollout.assumed]
-    if assumed:
-        from kwhatif.report.fidelity_text import spelt
-        from kwhatif.whatif.fidelity.left_out import template_gap
-
-        notes.warn(spelt(template_gap(cluster.dropped, assumed)))
-    result = replace(summarized(expanded), edits=tuple(cluster.edits))
-    finish(_rendered(result, output), result.exit_code, notes)
+    result = ask(Expand(), Case(Inputs(snapshot or (), files, namespace, edits or None, reading)))
+    finish(_rendered(result, output), result.exit_code, result.notes)
 
 
 def _rendered(result: ExpandResult, output: Tables) -> str:

@@ -6,23 +6,22 @@ import dataclasses
 import os
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.inputs import check_stdin, no_pods, read_edited, read_setup
-from kwhatif.cli.options import EngineOptions, InputOptions, Namespace, Seed
-from kwhatif.cli.output import Notes, finish, new_file
+from kwhatif.cli.options import EngineOptions, Namespace, ReadingOptions, Seed
+from kwhatif.cli.output import check_stdin, finish, new_file
 from kwhatif.cli.terminal import Colour, colourful, columns
 from kwhatif.errors import UsageError
+from kwhatif.whatif.stages.inputs import Inputs
 
 if TYPE_CHECKING:
     from kwhatif.results.gate import GateResult
-    from kwhatif.whatif.gate.run import Request
 
 __all__ = ["Formats", "app", "gate"]
 
@@ -131,7 +130,7 @@ def gate(
     namespace: Namespace = "default",
     seed: Seed = None,
     *,
-    inputs: InputOptions,
+    reading: ReadingOptions,
     engine: EngineOptions,
     edits: EditOptions,
 ) -> None:
@@ -141,52 +140,24 @@ def gate(
 
     Exit codes: 0 the gate passes, maybe with warnings, 1 it fails, 2 usage or input error.
     """
-    from kwhatif.whatif.fidelity.assess import insist
-    from kwhatif.whatif.gate.policy import find_policy, read_policy, rules_of
-    from kwhatif.whatif.gate.registry import all_rules
-    from kwhatif.whatif.gate.run import Terms
-    from kwhatif.whatif.gate.run import gate as ask
+    from kwhatif.whatif.gate.question import Gate
+    from kwhatif.whatif.stages.pipeline import ask
 
     reports = _reports(report or ())
-    moment = _moment(now)
-    notes = Notes()
-    read = read_policy(config or find_policy(os.curdir))
-    known = all_rules()
-    rules = rules_of(read, known, rule or ())
-    told = read.policy
-    engine = dataclasses.replace(
-        engine,
-        policy=engine.policy or os.environ.get("KWHATIF_POLICY") or told.policy,
-        kubernetes_version=engine.kubernetes_version or told.kubernetes_version,
-    )
-    cluster = snapshot or told.snapshot
-    if not cluster:
-        raise UsageError("name the cluster with --snapshot, KWHATIF_SNAPSHOT, or snapshot in .kwhatif.yaml")
-    check_stdin(*files, *(base or ()), *cluster, engine.policy, config, *(edits.edits or ()))
-    request = _request(files, base, namespace, recursive=recursive, inputs=inputs)
-    edited = read_edited(cluster, edits, notes, moment)
-    setup = read_setup(engine, notes, edited.snapshot)
-    request = dataclasses.replace(
-        request,
-        snapshot=edited.snapshot,
-        asked=edited.asked,
-        covered=edited.covered,
-        pending=with_pending,
+    question = Gate(
+        base=base,
+        config=config,
+        rule=rule or (),
+        exemptions=not no_exemptions,
+        recursive=recursive,
+        with_pending=with_pending,
         seed=seed,
     )
-    terms = Terms(
-        rules,
-        known=frozenset(known),
-        now=moment,
-        exemptions=not no_exemptions and told.exemptions == "allowed",
-        policy=f"{read.called}{', --rule ' + ' '.join(rule) if rule else ''}",
-    )
-    result = ask(request, setup, terms)
-    for text in result.warnings:
-        notes.warn(text)
-    if engine.strict:
-        insist(result.fidelity)
-    _finish(result, output, color, reports, notes)
+    engine = dataclasses.replace(engine, policy=engine.policy or os.environ.get("KWHATIF_POLICY"))
+    case = question.case(Inputs(snapshot or (), files, namespace, edits or None, reading, _moment(now)), engine)
+    cluster = cast("Sequence[str]", case.inputs.snapshot)
+    check_stdin(*files, *(base or ()), *cluster, case.engine.policy, config, *(edits.edits or ()))
+    _finish(ask(question, case), output, color, reports)
 
 
 def _reports(given: Sequence[str]) -> list[tuple[Formats, str]]:
@@ -202,9 +173,9 @@ def _reports(given: Sequence[str]) -> list[tuple[Formats, str]]:
     return reports
 
 
-def _moment(text: str | None) -> datetime:
+def _moment(text: str | None) -> datetime | None:
     if text is None:
-        return datetime.now(UTC)
+        return None
     try:
         if _MOMENT.fullmatch(text):
             return datetime.fromisoformat(text)
@@ -213,36 +184,7 @@ def _moment(text: str | None) -> datetime:
     raise UsageError(f"--now {text}: expected a time such as 2026-03-01T12:00:00Z")
 
 
-def _request(
-    files: Sequence[str], base: Sequence[str] | None, namespace: str, *, recursive: bool, inputs: InputOptions
-) -> Request:
-    """What is to be judged, the cluster still to come. Raises InputError for manifests that have nothing to judge."""
-    from kwhatif.admission.pipeline import DEFAULT_PLUGINS
-    from kwhatif.api.kinds import IDLE
-    from kwhatif.snapshot.format.model import Snapshot
-    from kwhatif.snapshot.load import load_manifests
-    from kwhatif.snapshot.read.gathering import gathered
-    from kwhatif.whatif.gate.run import Request
-    from kwhatif.workloads.controllers import TemplatePath, makes_pods
-
-    where = [TemplatePath.parse(text) for text in inputs.templates or ()]
-    extra = [name for names in inputs.admission_plugins or () for name in names.split(",")]
-    # With a base, a head without manifests is a change, too: all of them go.
-    head = load_manifests(gathered(files, recursive=recursive, may_be_empty=base is not None), namespace)
-    before = None
-    if base is not None:
-        before = load_manifests(gathered(base, recursive=recursive, may_be_empty=True), namespace)
-    elif not any(makes_pods(manifest.raw, where) for manifest in head):
-        raise no_pods(files, head)
-    unread = {manifest.obj.kind or "" for manifest in head} if inputs.ignore_unknown else IDLE
-    return Request(
-        Snapshot(), head, before, templates=where, admission=(*DEFAULT_PLUGINS, *extra), unread=frozenset(unread)
-    )
-
-
-def _finish(
-    result: GateResult, output: Formats, color: Colour, reports: Sequence[tuple[Formats, str]], notes: Notes
-) -> None:
+def _finish(result: GateResult, output: Formats, color: Colour, reports: Sequence[tuple[Formats, str]]) -> None:
     """Print the one report and write the others, which have to be rendered all before any is written."""
     from kwhatif.report.gate_formats import FORMATS
     from kwhatif.report.gate_table import WIDTH, gate_table
@@ -255,4 +197,4 @@ def _finish(
     for path, content in texts:
         with new_file(path) as file:
             file.write(content.encode("utf-8", "backslashreplace"))
-    finish(text, result.exit_code, notes)
+    finish(text, result.exit_code, result.notes)

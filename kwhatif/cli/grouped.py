@@ -9,39 +9,48 @@
     @grouped
     def place(files: Files, *, engine: EngineOptions) -> None: ...
 
-``place`` then has ``--policy`` and ``--seed`` where ``engine`` stands, and is called with one ``EngineOptions``.
+``place`` then has ``--policy`` and ``--seed`` where ``engine`` stands, and is called with one ``EngineOptions``. A
+command that does without some of them says ``Annotated[EngineOptions, Without("seed")]``; fields of the class that are
+no options have no annotation for typer.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from inspect import Parameter
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-__all__ = ["grouped"]
+__all__ = ["Without", "grouped"]
+
+
+class Without:
+    """The fields of a group that are no options of this command."""
+
+    def __init__(self, *fields: str) -> None:
+        self.fields = fields
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Take apart the parameters of a command that are annotated with dataclasses."""
     hints = get_type_hints(command, include_extras=True)
     parameters = inspect.signature(command).parameters
-    groups = {name: hints[name] for name in parameters if is_dataclass(hints[name])}
+    groups = {name: _fields_of(hints[name]) for name in parameters if is_dataclass(_plain(hints[name]))}
 
     @functools.wraps(command)
     def called(**given: Any) -> None:
         whole = {
-            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
-            for name, group in groups.items()
+            name: _plain(hints[name])(**{field: given.pop(field) for field in options})
+            for name, options in groups.items()
         }
         command(**given, **whole)
 
     shown: list[Parameter] = []
     for name, parameter in parameters.items():
         if name in groups:
-            shown += _options_of(groups[name])
+            shown += groups[name].values()
         else:
             shown.append(_keyword(name, hints[name], parameter.default))
     # What typer looks at: the signature, and the annotations, which it wants evaluated.
@@ -51,10 +60,22 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _options_of(group: Any) -> Iterator[Parameter]:
+def _plain(hint: Any) -> Any:
+    """The class that is meant, without what is said about it."""
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
+def _fields_of(hint: Any) -> dict[str, Parameter]:
+    """The options of a group."""
+    group, left_out = _plain(hint), [name for each in get_args(hint)[1:] for name in each.fields]
     hints = get_type_hints(group, include_extras=True)
-    for field in fields(group):
-        yield _keyword(field.name, hints[field.name], Parameter.empty if field.default is MISSING else field.default)
+    return {
+        field.name: _keyword(
+            field.name, hints[field.name], Parameter.empty if field.default is MISSING else field.default
+        )
+        for field in fields(group)
+        if get_origin(hints[field.name]) is Annotated and field.name not in left_out
+    }
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> Parameter:

@@ -8,21 +8,24 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.whatif.stages.inputs import Engine, Reading
+
 __all__ = [
     "AdmissionPlugins",
     "AllNodes",
+    "AnyNamespace",
     "CallExtenderBind",
     "CallExtenders",
     "EngineOptions",
     "FeatureGates",
     "IgnoreUnknown",
-    "InputOptions",
     "KubernetesVersion",
     "Namespace",
     "Plugins",
     "PodFiles",
     "PodWords",
     "Policy",
+    "ReadingOptions",
     "Seed",
     "SkipUnknown",
     "Snapshots",
@@ -54,6 +57,12 @@ Namespace = Annotated[
     str,
     typer.Option("-n", "--namespace", metavar="NAME", help="The namespace of what names none.", show_default=False),
 ]
+AnyNamespace = Annotated[
+    str | None,
+    typer.Option("-n", "--namespace", metavar="NAME", help="The namespace of what names none.", show_default=False),
+]
+"""As above, for words that may mean a pod of any namespace."""
+
 PodWords = Annotated[
     list[str] | None,
     typer.Argument(
@@ -152,7 +161,7 @@ IgnoreUnknown = Annotated[bool, typer.Option("--ignore-unknown", help="Say nothi
 
 
 @dataclass(frozen=True)
-class InputOptions:
+class ReadingOptions(Reading):
     """How manifests are read and what the API server makes of them."""
 
     templates: Templates = None
@@ -174,7 +183,7 @@ CallExtenderBind = Annotated[
 
 
 @dataclass(frozen=True)
-class EngineOptions:
+class EngineOptions(Engine):
     """Which scheduler decides, and how."""
 
     policy: Policy = None

@@ -1,11 +1,11 @@
-"""Where answers go: standard output, and files that appear complete or not at all. Notes go to standard error."""
+"""Standard input, output and error, and files that appear complete or not at all: what goes in and out of a command."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
 
@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
     from kwhatif.report.blocks import Block
 
-__all__ = ["Notes", "finish", "new_file", "packed", "rendered", "write"]
+__all__ = ["check_stdin", "finish", "new_file", "packed", "rendered", "say", "write"]
+
+
+def check_stdin(*paths: object) -> None:
+    """Raises UsageError if standard input would be read more than once."""
+    if paths.count("-") > 1:
+        raise UsageError("'-' is given more than once: standard input can be read only once")
 
 
 def rendered(result: msgspec.Struct, output: str, blocks: Callable[[], list[Block]]) -> str:
@@ -57,31 +63,15 @@ def write(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class Notes:
-    """What is worth knowing but no part of the answer. It is said only with an answer: an error stands alone."""
-
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-
-    def note(self, text: str) -> None:
-        """Something to know."""
-        self._texts.append(f"note: {text}")
-
-    def warn(self, text: str) -> None:
-        """Something that may make the answer other than meant."""
-        self._texts.append(f"warning: {text}")
-
-    def say(self) -> None:
-        """Print them on standard error, each once."""
-        for text in dict.fromkeys(self._texts):
-            print(clean(text), file=sys.stderr)
-        self._texts.clear()
+def say(notes: Iterable[str]) -> None:
+    """Print what is worth knowing on standard error. It is said only with an answer: an error stands alone."""
+    for text in notes:
+        print(clean(text), file=sys.stderr)
 
 
-def finish(text: str, exit_code: int, notes: Notes | None = None) -> NoReturn:
+def finish(text: str, exit_code: int, notes: Iterable[str] = ()) -> NoReturn:
     """Print the notes and the answer, and end with its exit code."""
-    if notes is not None:
-        notes.say()
+    say(notes)
     write(text)
     raise typer.Exit(exit_code)
 

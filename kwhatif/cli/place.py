@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,10 +10,9 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.inputs import add_objects, check_stdin, expanded_from, note_unused_plugins, read_edited, read_setup
-from kwhatif.cli.options import CallExtenderBind, EngineOptions, InputOptions, Namespace, Seed, Snapshots
-from kwhatif.cli.output import Notes, finish, rendered
-from kwhatif.errors import UsageError
+from kwhatif.cli.options import CallExtenderBind, EngineOptions, Namespace, ReadingOptions, Seed, Snapshots
+from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.whatif.stages.inputs import Inputs
 
 if TYPE_CHECKING:
     from kwhatif.results import PlaceResult
@@ -61,7 +61,7 @@ def place(
     seed: Seed = None,
     call_extender_bind: CallExtenderBind = False,
     *,
-    inputs: InputOptions,
+    reading: ReadingOptions,
     engine: EngineOptions,
     edits: EditOptions,
 ) -> None:
@@ -69,58 +69,30 @@ def place(
 
     Exit codes: 0 all pods are placed, 1 a pod is not, 2 usage or input error.
     """
-    from msgspec.structs import replace
-
-    from kwhatif.whatif.fidelity.assess import insist
-    from kwhatif.whatif.place.place import place as ask
-    from kwhatif.whatif.place.timeline import simulate
-    from kwhatif.whatif.session import Session, pending_pods
+    from kwhatif.whatif.place.question import Place
+    from kwhatif.whatif.stages.pipeline import ask
+    from kwhatif.whatif.stages.question import Case
 
     paths = [*(files or ()), *(filename or ())]
-    if not paths and not with_pending and edits.none:
-        raise _nothing_to_place()
-    if no_recreate and not timeline:
-        raise UsageError("--no-recreate is about --timeline: without it nothing is recreated")
     check_stdin(*paths, *snapshot, engine.policy, *(edits.edits or ()))
-    notes = Notes()
-    edited = read_edited(snapshot, edits, notes)
-    cluster = edited.snapshot
-    setup = read_setup(engine, notes, cluster, bind_extenders=call_extender_bind)
-    if not paths and not with_pending and not edited.moves_pods:
-        raise _nothing_to_place()
-    expanded = expanded_from(paths, namespace, cluster, inputs, pods_needed=not (with_pending or edited.moves_pods))
-    asked = [*edited.asked, *expanded.pods]
-    if timeline and expanded.rollouts:
-        name = expanded.rollouts[0].name
-        raise UsageError(f"{name} is in the cluster already: updates are planned step by step, not with --timeline")
-    unknown = add_objects(cluster, expanded, notes, ignore_unknown=inputs.ignore_unknown)
-    if with_pending:
-        given = {item.pod.key for item in asked}
-        asked += [item for item in pending_pods(cluster) if item.pod.key not in given]
-    detailed = output in (Output.wide, Output.json, Output.yaml)
-    session = Session(cluster, setup, seed=seed, detailed=detailed, covered=edited.covered)
-    if timeline:
-        result = simulate(session, asked, recreate=not no_recreate, others=unknown)
-    else:
-        result = ask(session, asked, rollouts=expanded.rollouts, others=unknown)
-    result = replace(result, refusals=tuple(expanded.refusals), failed=(*edited.failed, *expanded.failed))
-    note_unused_plugins(session, engine, notes)
-    if engine.strict:
-        insist(result.fidelity)
-    finish(_rendered(result, output, notes), result.exit_code, notes)
+    question = Place(
+        with_pending=with_pending,
+        timeline=timeline,
+        recreate=not no_recreate,
+        seed=seed,
+        detailed=output in (Output.wide, Output.json, Output.yaml),
+    )
+    asked = Inputs(snapshot, paths, namespace, edits or None, reading)
+    result = ask(question, Case(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind)))
+    # What only lists names has no place for the gaps.
+    gaps = [f"warning: {gap}" for gap in result.fidelity.touching] if output is Output.name else []
+    finish(_rendered(result, output), result.exit_code, [*result.notes, *gaps])
 
 
-def _nothing_to_place() -> UsageError:
-    return UsageError("name the files with the pods to place, or ask for --with-pending")
-
-
-def _rendered(result: PlaceResult, output: Output, notes: Notes) -> str:
+def _rendered(result: PlaceResult, output: Output) -> str:
     if output is Output.name:
-        from kwhatif.report.fidelity_text import spelt
         from kwhatif.report.names import names_of
 
-        for gap in result.fidelity.touching:
-            notes.warn(spelt(gap))
         return names_of(result)
     from kwhatif.report.place_text import place_blocks
 

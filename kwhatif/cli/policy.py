@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.options import FeatureGates
-from kwhatif.cli.output import Notes
-from kwhatif.cli.policy_file import is_doubled_key, read_policy
+from kwhatif.cli.output import say
 from kwhatif.errors import InputError, PolicyError
+from kwhatif.whatif.stages.notes import Notes
+from kwhatif.whatif.stages.policy_file import is_doubled_key, read_policy
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -173,14 +174,14 @@ def _start(configuration: SchedulerConfiguration, features: Features, out_of_tre
 
 def _rules(version: str | None, gates: list[str] | None, document: object = None) -> Features:
     """The rules asked for, else those of the last minor that read the document's format."""
-    from kwhatif.cli.rules import rules
     from kwhatif.policy.older import legacy_format
     from kwhatif.versions.minors import LEGACY_MINOR
+    from kwhatif.whatif.stages.rules import rules
 
     notes = Notes()
     legacy = bool(legacy_format(document))
     features = rules(version, gates, notes, otherwise=LEGACY_MINOR if legacy else None, legacy=legacy)
-    notes.say()
+    say(notes)
     return features
 
 

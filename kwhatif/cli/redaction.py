@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from kwhatif.cli.output import Notes
 from kwhatif.errors import InputError, UsageError
+from kwhatif.whatif.stages.notes import Notes
 
 if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot

@@ -13,8 +13,8 @@ from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import Namespace
 
 if TYPE_CHECKING:
-    from kwhatif.cli.output import Notes
     from kwhatif.snapshot.format.model import Snapshot
+    from kwhatif.whatif.stages.notes import Notes
 
 __all__ = ["app", "convert"]
 
@@ -63,13 +63,14 @@ def convert(
 
     Exit codes: 0 good, 2 usage or input error.
     """
-    from kwhatif.cli.inputs import check_stdin, with_edits
-    from kwhatif.cli.output import Notes
+    from kwhatif.cli.output import check_stdin, say
     from kwhatif.snapshot.load import load_snapshot
+    from kwhatif.whatif.stages.clusters import with_edits
+    from kwhatif.whatif.stages.notes import Notes
 
     check_stdin(*files, *(edits.edits or ()))
     notes = Notes()
-    snapshot = with_edits(load_snapshot(files, namespace), edits, notes).snapshot
+    snapshot = with_edits(load_snapshot(files, namespace), edits or None, notes).snapshot
     if to is Formats.list:
         from kwhatif.snapshot.format.as_list import lost_in_list, write_list
 
@@ -81,14 +82,14 @@ def convert(
 
         write_snapshot(snapshot, output)
     _summary(snapshot, notes)
-    notes.say()
+    say(notes)
 
 
 def _summary(snapshot: Snapshot, notes: Notes) -> None:
     """What was found, and what not."""
     from kwhatif.api.core import Node
     from kwhatif.api.kinds import KINDS
-    from kwhatif.cli.inputs import counts
+    from kwhatif.results.amounts import counts
 
     found = Counter({kind: len(snapshot.objects.of(KINDS[kind])) for kind in snapshot.objects.covered()})
     found |= Counter({kind: len(objects) for kind, objects in snapshot.whole.items()})

@@ -25,7 +25,7 @@ def diff(
 
     Exit codes: 0 nothing changed, 1 something did, 2 usage or input error.
     """
-    from kwhatif.cli.inputs import check_stdin
+    from kwhatif.cli.output import check_stdin
     from kwhatif.report.snapshot_diff_text import diff_blocks
     from kwhatif.snapshot.load import load_snapshot
     from kwhatif.whatif.snapshot_diff.snapshot_diff import diff as ask

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.output import Notes
+from kwhatif.cli.output import say
 from kwhatif.cli.progress import Progress
 from kwhatif.errors import ClusterError, UsageError
 from kwhatif.report.escape import clean
+from kwhatif.whatif.stages.notes import Notes
 
 if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
@@ -167,7 +168,7 @@ def dump(
     write_snapshot(snapshot, output)
     _judge_scheduler(dumped.snapshot, notes)
     _summarize(dumped, output, notes)
-    notes.say()
+    say(notes)
 
 
 def _check_writable(output: str) -> None:
@@ -218,8 +219,8 @@ def _judge_scheduler(snapshot: Snapshot, notes: Notes) -> None:
     scheduler = snapshot.scheduler
     if scheduler is None or scheduler.configuration is None:
         return
-    from kwhatif.cli.rules import rules
     from kwhatif.policy.load import examine
+    from kwhatif.whatif.stages.rules import rules
 
     features = rules(None, None, notes, otherwise=snapshot.kubernetes_version, recorded=scheduler.feature_gates)
     outcome = examine(scheduler.configuration, source=scheduler.source or "", features=features)

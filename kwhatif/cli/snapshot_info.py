@@ -9,8 +9,9 @@ import typer
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import Tables
-from kwhatif.cli.output import Notes, finish, rendered
+from kwhatif.cli.output import finish, rendered
 from kwhatif.errors import UsageError
+from kwhatif.whatif.stages.notes import Notes
 
 __all__ = ["app", "info"]
 
@@ -47,16 +48,17 @@ def info(
     from datetime import UTC, datetime
 
     from kwhatif.api.core import Node
-    from kwhatif.cli.inputs import check_stdin, with_edits
+    from kwhatif.cli.output import check_stdin
     from kwhatif.report.snapshot_info_text import info_blocks
     from kwhatif.snapshot.load import load_snapshot
     from kwhatif.versions import features_of
     from kwhatif.whatif.info.device_uses import device_uses
     from kwhatif.whatif.info.info import info as ask
+    from kwhatif.whatif.stages.clusters import with_edits
 
     check_stdin(*files, *(edits.edits or ()))
     notes = Notes()
-    snapshot = with_edits(load_snapshot(files), edits, notes).snapshot
+    snapshot = with_edits(load_snapshot(files), edits or None, notes).snapshot
     known = snapshot.objects.of(Node)
     if by and known and not any(by in (node.metadata.labels or {}) for node in known):
         raise UsageError(f"--by {by}: no node has this label")

@@ -50,8 +50,8 @@ def redact(
     Placing a pod, redacted with the same translation, on the redacted snapshot gives the redacted answer; 'snapshot
     reveal' reads it back. Exit codes: 0 good, 2 usage or input error.
     """
-    from kwhatif.cli.inputs import check_stdin
-    from kwhatif.cli.output import Notes
+    from kwhatif.cli.output import check_stdin, say
+    from kwhatif.whatif.stages.notes import Notes
 
     check_stdin(*files)
     if os.path.realpath(translation) == os.path.realpath(output):
@@ -61,7 +61,7 @@ def redact(
         _manifests(files, output, translation, namespace, notes)
     else:
         _snapshot(files, output, translation, namespace, notes)
-    notes.say()
+    say(notes)
 
 
 def _snapshot(files: list[str], output: str, translation: str, namespace: str | None, notes: Any) -> None:
@@ -77,9 +77,9 @@ def _snapshot(files: list[str], output: str, translation: str, namespace: str | 
 
 
 def _manifests(files: list[str], output: str, translation: str, namespace: str | None, notes: Any) -> None:
-    from kwhatif.cli.inputs import counts
     from kwhatif.cli.redaction import with_translation
     from kwhatif.report.structured import as_documents
+    from kwhatif.results.amounts import counts
     from kwhatif.snapshot.format.drafts import draft_of
     from kwhatif.snapshot.redaction import has_rule, redact_documents
     from kwhatif.snapshot.redaction.manifests import read_manifests

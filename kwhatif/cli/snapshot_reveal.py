@@ -30,8 +30,7 @@ def reveal(
 
     Exit codes: 0 good, 2 usage or input error.
     """
-    from kwhatif.cli.inputs import check_stdin
-    from kwhatif.cli.output import finish
+    from kwhatif.cli.output import check_stdin, finish
     from kwhatif.report.escape import clean
     from kwhatif.snapshot.read.files import read_paths
     from kwhatif.snapshot.redaction import read_translation

@@ -29,7 +29,7 @@ def validate(
 
     Exit codes: 0 no errors, 1 errors (or warnings, with --strict), 2 usage error, or the files cannot be opened.
     """
-    from kwhatif.cli.inputs import check_stdin
+    from kwhatif.cli.output import check_stdin
     from kwhatif.report.snapshot_check_text import check_blocks
     from kwhatif.versions import features_of
     from kwhatif.whatif.validate.validate import validate as ask

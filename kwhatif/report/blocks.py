@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["NONE", "Block", "Facts", "Heading", "Lines", "Table", "counted", "joined", "of", "some"]
+from kwhatif.results.amounts import counted
+
+__all__ = ["NONE", "Block", "Facts", "Heading", "Lines", "Table", "joined", "of", "some"]
 
 NONE = "<none>"
 """What kubectl prints where there is nothing."""
@@ -43,11 +45,6 @@ class Table:
 
 
 Block = Heading | Facts | Lines | Table
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """``1 pod``, ``2 pods``."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def of(part: int, whole: int, one: str) -> str:

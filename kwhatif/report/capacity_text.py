@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, counted, some
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, some
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.results import CapacityResult, NodeCapacity
-from kwhatif.results.amounts import spell_amount
+from kwhatif.results.amounts import counted, spell_amount
 
 __all__ = ["capacity_blocks"]
 

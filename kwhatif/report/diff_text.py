@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, counted, some
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, some
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.results import ClusterUse, DecisionDiff, NodeScores, PodChange
-from kwhatif.results.amounts import spell_amount
+from kwhatif.results.amounts import counted, spell_amount
 
 __all__ = ["diff_blocks"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, counted
+from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.results import DrainedPod, DrainResult, Victim
-from kwhatif.results.amounts import spell_amount
+from kwhatif.results.amounts import counted, spell_amount
 
 __all__ = ["drain_blocks"]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, counted
+from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table
 from kwhatif.report.fidelity_text import edited
 from kwhatif.results import ExpandResult, FailedCreate, Refusal, RolloutPlan
+from kwhatif.results.amounts import counted
 
 __all__ = ["expand_blocks", "refusal_blocks", "rollout_blocks"]
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, counted, of, some
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, of, some
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.place_text import device_blocks, victim_table
 from kwhatif.results import Blocker, Comparison, Eviction, ExplainResult, NodeReport, Placement, PodReport
+from kwhatif.results.amounts import counted
 
 __all__ = ["explain_blocks"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.report.blocks import Block, Heading, Lines, some
-from kwhatif.results import Fidelity, Gap
+from kwhatif.results import Fidelity
 
-__all__ = ["edited", "fidelity_blocks", "spelt", "standing"]
+__all__ = ["edited", "fidelity_blocks", "standing"]
 
 
 def fidelity_blocks(fidelity: Fidelity) -> list[Block]:
@@ -17,7 +17,7 @@ def fidelity_blocks(fidelity: Fidelity) -> list[Block]:
     others = _briefly([gap.what for gap in fidelity.gaps if not gap.pods])
     if not touching:
         return [Lines((*lines, f"No gap touches these pods{f' ({others})' if others else ''}."))]
-    gaps = [f"* {spelt(gap)} [{some(gap.pods)}]" for gap in touching]
+    gaps = [f"* {gap} [{some(gap.pods)}]" for gap in touching]
     return [
         Lines(lines),
         Heading("GAPS (* touches these pods)"),
@@ -38,11 +38,6 @@ def _briefly(gaps: list[str]) -> str:
     kinds = [gap.removeprefix(_MISSING) for gap in gaps if gap.startswith(_MISSING)]
     missing = [_MISSING + ", ".join(kinds)] if kinds else []
     return "; ".join([*missing, *(gap for gap in gaps if not gap.startswith(_MISSING))])
-
-
-def spelt(gap: Gap) -> str:
-    """The gap and what it does to the answer."""
-    return f"{gap.what}: {gap.effect}"
 
 
 def standing(fidelity: Fidelity) -> str:

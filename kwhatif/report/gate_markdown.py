@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kwhatif.report.blocks import counted, some
+from kwhatif.report.blocks import some
 from kwhatif.report.escape import clean
-from kwhatif.report.fidelity_text import edited, spelt, standing
+from kwhatif.report.fidelity_text import edited, standing
 from kwhatif.report.gate_words import at, headline, judged, numbers, place_of, shortened, tally
 from kwhatif.report.markdown import code, escaped
+from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Change, Exemption, Finding, GateResult, RuleOutcome
 
 __all__ = ["LONGEST", "MARKER", "gate_markdown"]
@@ -96,7 +97,7 @@ def _folded(result: GateResult) -> Iterator[_Part]:
     fidelity = result.fidelity
     lines = [standing(fidelity), *edited(fidelity.edits)]
     lines += [f"Rules of the gate from {result.policy}."] if result.policy else []
-    lines += [f"{spelt(gap)}{f' ({some(gap.pods)})' if gap.pods else ''}" for gap in fidelity.gaps]
+    lines += [f"{gap}{f' ({some(gap.pods)})' if gap.pods else ''}" for gap in fidelity.gaps]
     touching = len(fidelity.touching)
     told = f"{counted(touching, 'gap')} {'touches' if touching == 1 else 'touch'} these pods"
     yield _details(

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kwhatif.report.blocks import counted, of
+from kwhatif.report.blocks import of
 from kwhatif.report.escape import clean
+from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Change, Exemption, Finding, GateResult, Location, RuleOutcome
 
 __all__ = [

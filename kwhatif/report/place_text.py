@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, counted, joined, of
+from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, joined, of
 from kwhatif.report.expand_text import refusal_blocks, rollout_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.timeline_text import timeline_blocks
 from kwhatif.results import AllocatedDevice, Placement, PlaceResult, Victim
+from kwhatif.results.amounts import counted
 
 __all__ = ["device_blocks", "place_blocks", "summary", "victim_table"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, counted
+from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table
 from kwhatif.results import CheckResult, Finding
+from kwhatif.results.amounts import counted
 
 __all__ = ["check_blocks"]
 

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, counted
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table
 from kwhatif.results import DiffResult, ObjectChange
+from kwhatif.results.amounts import counted
 
 __all__ = ["diff_blocks"]
 

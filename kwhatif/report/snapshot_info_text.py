@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, counted
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table
 from kwhatif.results import InfoResult, NodeUse, ResourceUse
-from kwhatif.results.amounts import spell_amount
+from kwhatif.results.amounts import counted, lasted, spell_amount
 
-__all__ = ["bar", "info_blocks", "lasted"]
+__all__ = ["bar", "info_blocks"]
 
 BAR_WIDTH = 10
-_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 _IN_GROUPS = ("cpu", "memory")
 
 
@@ -171,9 +170,3 @@ def _spelt(resource: str, amount: int) -> str:
     if resource == "cpu" and amount >= 10_000:
         return f"{amount / 1000:.1f}".removesuffix(".0")
     return spell_amount(resource, amount)
-
-
-def lasted(seconds: int) -> str:
-    """``3 days``: in the largest unit of which there are two."""
-    unit, length = next(((name, size) for name, size in _UNITS if seconds >= 2 * size), _UNITS[-1])
-    return counted(seconds // length, unit)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, counted, some
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, some
 from kwhatif.results import TrimmedPod, TrimResult
+from kwhatif.results.amounts import counted
 
 __all__ = ["trim_blocks"]
 

@@ -1,10 +1,13 @@
-"""Amounts as people write them: 300m, 1.2Gi."""
+"""Amounts as people write them: 300m, 1.2Gi, 3 days, 2 pods."""
 
 from __future__ import annotations
 
-__all__ = ["spell_amount"]
+from collections.abc import Mapping
+
+__all__ = ["counted", "counts", "lasted", "spell_amount"]
 
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 
 def spell_amount(resource: str, amount: int) -> str:
@@ -19,3 +22,19 @@ def spell_amount(resource: str, amount: int) -> str:
         text = f"{size / 1024**power:.1f}".removesuffix(".0")
         return f"{sign}{text}{_BINARY[power]}"
     return f"{sign}{size}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """``1 pod``, ``2 pods``."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def counts(kinds: Mapping[str, int]) -> str:
+    """``2 Deployment, 1 Service``."""
+    return ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
+
+
+def lasted(seconds: int) -> str:
+    """``3 days``: in the largest unit of which there are two."""
+    unit, length = next(((name, size) for name, size in _UNITS if seconds >= 2 * size), _UNITS[-1])
+    return counted(seconds // length, unit)

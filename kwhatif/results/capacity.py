@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from kwhatif.results.place import FailedCreate, Refusal
-from kwhatif.results.values import API_VERSION, Fidelity, Value
+from kwhatif.results.values import API_VERSION, Fidelity, Result, Value
 
 __all__ = ["CapacityResult", "LeftOver", "NodeCapacity", "QuotaRoom", "ReasonCount"]
 
@@ -45,13 +47,15 @@ class QuotaRoom(Value, frozen=True, kw_only=True):
     fits: int
 
 
-class CapacityResult(Value, frozen=True, kw_only=True):
+class CapacityResult(Result, frozen=True, kw_only=True):
     """How many times ``unit`` fits, one of which is ``pods_each`` pods.
 
     ``ended`` says what ended it: ``nodes``, ``quota`` or ``limit``; nothing if the API server lets in none at all.
     ``message`` is what kube-scheduler would say of the next pod, ``next_pod``. ``first`` counts the pods that what-if
     edits left without a node, which are placed before; ``first_pending`` are those of them that find none.
     """
+
+    rows: ClassVar[str] = "nodes"
 
     api_version: str = API_VERSION
     kind: str = "Capacity"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.results.values import API_VERSION, Value
+from kwhatif.results.values import API_VERSION, Result, Value
 
 __all__ = ["ConformanceResult", "Difference", "FileAgreement"]
 
@@ -32,7 +32,7 @@ class FileAgreement(Value, frozen=True, kw_only=True):
     differences: tuple[Difference, ...] = ()
 
 
-class ConformanceResult(Value, frozen=True, kw_only=True):
+class ConformanceResult(Result, frozen=True, kw_only=True):
     """How far recorded decisions agree with kwhatif's."""
 
     api_version: str = API_VERSION

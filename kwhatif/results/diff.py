@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kwhatif.results.values import API_VERSION, Fidelity, Value
+from typing import ClassVar
+
+from kwhatif.results.values import API_VERSION, Fidelity, Result, Value
 
 __all__ = [
     "Away",
@@ -110,8 +112,10 @@ class Away(Value, frozen=True, kw_only=True):
     message: str
 
 
-class DecisionDiff(Value, frozen=True, kw_only=True):
+class DecisionDiff(Result, frozen=True, kw_only=True):
     """Two runs compared. ``replayed`` counts pods that were taken off their nodes first, in both."""
+
+    rows: ClassVar[str] = "changes"
 
     api_version: str = API_VERSION
     kind: str = "Diff"
@@ -129,6 +133,10 @@ class DecisionDiff(Value, frozen=True, kw_only=True):
     @property
     def differs(self) -> bool:
         return bool(self.changes or self.refusals)
+
+    @property
+    def stands_on(self) -> tuple[Fidelity, ...]:
+        return self.a.fidelity, self.b.fidelity
 
     @property
     def exit_code(self) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from kwhatif.results.place import Placement, Victim
-from kwhatif.results.values import API_VERSION, Fidelity, Value
+from kwhatif.results.values import API_VERSION, Fidelity, Result, Value
 
 __all__ = ["BudgetUse", "DrainResult", "DrainedNode", "DrainedPod", "Remaining"]
 
@@ -59,8 +61,10 @@ class Remaining(Value, frozen=True, kw_only=True):
     requested_after: int
 
 
-class DrainResult(Value, frozen=True, kw_only=True):
+class DrainResult(Result, frozen=True, kw_only=True):
     """Nodes in the order they are drained, pods in the order they go, placements of those made in their place."""
+
+    rows: ClassVar[str] = "pods"
 
     api_version: str = API_VERSION
     kind: str = "Drain"

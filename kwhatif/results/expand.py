@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan
-from kwhatif.results.values import API_VERSION, Value
+from kwhatif.results.values import API_VERSION, Result, Value
 
 __all__ = ["ChangeRecord", "ExpandResult", "ExpandedPod"]
 
@@ -30,12 +30,14 @@ class ExpandedPod(Value, frozen=True, kw_only=True):
     object: dict[str, Any]
 
 
-class ExpandResult(Value, frozen=True, kw_only=True):
+class ExpandResult(Result, frozen=True, kw_only=True):
     """What manifests become. ``unknown`` counts kinds that nobody here knows; ``not_modelled`` says what was left out.
 
     ``edits`` are what-if edits of the cluster, in words. The pods of an update are those of a rollout in which every
     new pod becomes ready.
     """
+
+    rows: ClassVar[str] = "pods"
 
     api_version: str = API_VERSION
     kind: str = "ExpandResult"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from kwhatif.results.place import FailedCreate, Placement, Refusal, Score, Victim
-from kwhatif.results.values import API_VERSION, Fidelity, Value
+from kwhatif.results.values import API_VERSION, Fidelity, Result, Value
 
 __all__ = ["Blocker", "Comparison", "Eviction", "ExplainResult", "Fix", "NodeReport", "PodReport"]
 
@@ -78,8 +80,10 @@ class PodReport(Value, frozen=True, kw_only=True):
         return self.placement.good or bool(self.placement.victims)
 
 
-class ExplainResult(Value, frozen=True, kw_only=True):
+class ExplainResult(Result, frozen=True, kw_only=True):
     """The explanation of each pod asked about."""
+
+    rows: ClassVar[str] = "pods"
 
     api_version: str = API_VERSION
     kind: str = "ExplainResult"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
 from kwhatif.results.place import Placement
-from kwhatif.results.values import API_VERSION, Fidelity, Value
+from kwhatif.results.values import API_VERSION, Fidelity, Result, Value
 
 __all__ = ["Change", "Exemption", "Finding", "GateResult", "Location", "RuleOutcome", "Subject"]
 
@@ -86,13 +86,15 @@ class Change(Value, frozen=True, kw_only=True):
     details: tuple[str, ...] = ()
 
 
-class GateResult(Value, frozen=True, kw_only=True):
+class GateResult(Result, frozen=True, kw_only=True):
     """What the gate says.
 
     ``judged`` is ``change`` if there was something to compare with, else ``everything``. ``findings`` come errors
     first, then by file, line and rule; those that are exempted are in ``exemptions`` alone. ``policy`` says where the
     rules came from, ``note`` what there is to say of the whole ("nothing to judge: ...").
     """
+
+    rows: ClassVar[str] = "findings"
 
     api_version: str = API_VERSION
     kind: str = "GateReport"

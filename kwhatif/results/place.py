@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import msgspec
 
-from kwhatif.results.values import API_VERSION, Fidelity, Value
+from kwhatif.results.values import API_VERSION, Fidelity, Result, Value
 
 __all__ = [
     "AllocatedDevice",
@@ -179,12 +181,14 @@ class RolloutPlan(Value, frozen=True, kw_only=True):
     steps: tuple[RolloutStep, ...] = ()
 
 
-class PlaceResult(Value, frozen=True, kw_only=True):
+class PlaceResult(Result, frozen=True, kw_only=True):
     """Where pods would go, in the order in which the scheduler takes them up.
 
     ``replacements`` are pods that controllers made for victims while time was simulated; ``timeline`` and
     ``events`` tell that story.
     """
+
+    rows: ClassVar[str] = "placements"
 
     api_version: str = API_VERSION
     kind: str = "PlaceResult"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.results.values import API_VERSION, Value
+from kwhatif.results.values import API_VERSION, Result, Value
 
 __all__ = ["CheckResult", "Finding"]
 
@@ -18,7 +18,7 @@ class Finding(Value, frozen=True, kw_only=True):
     message: str
 
 
-class CheckResult(Value, frozen=True, kw_only=True):
+class CheckResult(Result, frozen=True, kw_only=True):
     """All that is wrong with a snapshot, errors first. ``strict`` lets warnings count as errors do."""
 
     api_version: str = API_VERSION

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.results.values import API_VERSION, Value
+from kwhatif.results.values import API_VERSION, Result, Value
 
 __all__ = ["DiffResult", "FieldChange", "ObjectChange", "Replaced"]
 
@@ -39,7 +39,7 @@ class Replaced(Value, frozen=True, kw_only=True):
     moved: int
 
 
-class DiffResult(Value, frozen=True, kw_only=True):
+class DiffResult(Result, frozen=True, kw_only=True):
     """What changed that scheduling can see. ``only_before`` and ``only_after`` are kinds that one side does not cover.
 
     ``totals`` counts changes by kind: {"Node": {"added": 1}}.

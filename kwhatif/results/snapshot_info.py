@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from kwhatif.results.values import API_VERSION, Value
+from kwhatif.results.values import API_VERSION, Result, Value
 
 __all__ = [
     "ClassUse",
@@ -98,7 +98,7 @@ class Missing(Value, frozen=True, kw_only=True):
     ignored: dict[str, int] = msgspec.field(default_factory=dict)
 
 
-class InfoResult(Value, frozen=True, kw_only=True):
+class InfoResult(Result, frozen=True, kw_only=True):
     """A snapshot in numbers. ``age_seconds`` is the one thing here that depends on the clock.
 
     ``edits`` are what-if edits of the cluster, in words.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.results.values import API_VERSION, Value
+from kwhatif.results.values import API_VERSION, Result, Value
 
 __all__ = ["KindCount", "TrimResult", "TrimmedPod"]
 
@@ -26,7 +26,7 @@ class KindCount(Value, frozen=True, kw_only=True):
     after: int
 
 
-class TrimResult(Value, frozen=True, kw_only=True):
+class TrimResult(Result, frozen=True, kw_only=True):
     """How far a snapshot was cut down. ``steps`` decisions were made again; ``complete`` unless they ran out."""
 
     api_version: str = API_VERSION

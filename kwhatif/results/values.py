@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
 import msgspec
 
-__all__ = ["API_VERSION", "Fidelity", "Gap", "Value"]
+__all__ = ["API_VERSION", "Fidelity", "Gap", "Result", "Value"]
 
 API_VERSION = "kwhatif.dev/v1"
 
@@ -19,6 +23,9 @@ class Gap(Value, frozen=True, kw_only=True):
     what: str
     effect: str
     pods: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.effect}"
 
 
 class Fidelity(Value, frozen=True, kw_only=True):
@@ -39,3 +46,39 @@ class Fidelity(Value, frozen=True, kw_only=True):
     def touching(self) -> tuple[Gap, ...]:
         """The gaps that touch one of the pods that were asked about."""
         return tuple(gap for gap in self.gaps if gap.pods)
+
+
+class Result(Value, frozen=True, kw_only=True, dict=True):
+    """An answer. ``notes`` are beside it, and no part of what it is printed or compared by."""
+
+    rows: ClassVar[str] = ""
+    """The field that ``to_dicts`` takes apart."""
+
+    @property
+    @abstractmethod
+    def exit_code(self) -> int:
+        """0 the answer is good, 1 it is "no"."""
+
+    @property
+    def stands_on(self) -> tuple[Fidelity, ...]:
+        """The fidelity of all that was asked for this answer."""
+        return tuple(found for found in (getattr(self, "fidelity", None),) if found is not None)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth knowing besides, as a command has it on standard error: ``note: ...``, ``warning: ...``."""
+        return tuple(self.__dict__.get("notes", ()))
+
+    def noted(self, notes: Iterable[str]) -> None:
+        """Keep notes beside the answer, as long as this very value is there."""
+        self.__dict__["notes"] = tuple(notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole answer as plain values, with the keys of ``-o json``."""
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return found
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """What the answer is mostly about as rows of plain values: pods, nodes, differences or findings."""
+        rows: list[dict[str, Any]] = msgspec.to_builtins(list(getattr(self, self.rows)))
+        return rows

@@ -36,7 +36,8 @@ PluginClass = type[Plugin[Any, Any]]
 class Setup:
     """Everything but the cluster: rules, configuration, and plugins from outside the tree.
 
-    ``skipped`` collects plugins that are enabled but that nobody provides, when ``skip_unknown``. ``extenders`` are
+    ``skipped`` collects plugins that are enabled but that nobody provides, when ``skip_unknown``; ``used`` those of
+    the profiles that were asked for. ``extenders`` are
     called, if there are any: they are those of the configuration.
     """
 
@@ -46,6 +47,7 @@ class Setup:
     skip_unknown: bool = False
     all_nodes: bool = False
     skipped: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)
     extenders: Extenders | None = None
 
     @property
@@ -93,6 +95,7 @@ class Setup:
                 args = profile.args_of(ref.name)
                 handle = Handle(self.features, {} if args is None else args, preempt, waiting)
                 instances[ref.name] = _create(known, handle)
+        self.used |= instances.keys()
         plugins = {
             point: [instances[ref.name] for ref in refs if ref.name in instances] for point, refs in expanded.items()
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -62,15 +62,15 @@ def load_snapshot(paths: Sequence[str], namespace: str = "default") -> Snapshot:
     return snapshot
 
 
-def load_manifests(paths: Sequence[str], namespace: str = "default") -> list[Manifest]:
-    """The objects of manifests, in their order.
+def load_manifests(given: Sequence[str | Mapping[str, Any]], namespace: str = "default") -> list[Manifest]:
+    """The objects of manifests, in their order: those of files, and those given as plain values.
 
     Namespaced objects without a namespace get ``namespace``; ``metadata.generateName`` may stand for a name.
     Raises InputError, also when the same object appears twice.
     """
     manifests = []
     seen: dict[tuple[str, ...], Origin] = {}
-    for document in _documents(paths):
+    for document in _documents(given):
         if is_snapshot(document, *head_of(document)):
             problem = f"expected manifests, found a whole {KIND}"
             raise InputError(problem, source=document.source, place="$.kind")
@@ -84,14 +84,18 @@ def load_manifests(paths: Sequence[str], namespace: str = "default") -> list[Man
     return manifests
 
 
-def _documents(paths: Sequence[str]) -> Iterator[Document]:
-    """All documents in the order of the paths. Raises InputError if there are none at all."""
+def _documents(given: Sequence[str | Mapping[str, Any]]) -> Iterator[Document]:
+    """All documents in the order given. Raises InputError if there are none at all."""
     nothing = True
-    for text in read_paths(paths):
-        for document in read_documents(text):
-            nothing = False
-            yield document
-    if nothing and paths:
+    paths = once([each for each in given if isinstance(each, str)])
+    for number, each in enumerate(given, 1):
+        if isinstance(each, str):
+            documents = [document for text in read_paths([each]) for document in read_documents(text)]
+        else:
+            documents = [Document(Origin(f"object {number}"), dict(each))]
+        nothing = nothing and not documents
+        yield from documents
+    if nothing and given:
         raise _nothing(paths)
 
 

@@ -98,9 +98,9 @@ def frozen_time(stamp: str) -> Iterator[None]:
     """A clock that stands still, for the age of snapshots."""
     from datetime import datetime
 
-    from kwhatif.cli import inputs
+    from kwhatif.whatif.stages import clusters
 
-    with mock.patch.object(inputs, "datetime", wraps=datetime) as clock:
+    with mock.patch.object(clusters, "datetime", wraps=datetime) as clock:
         clock.now.return_value = datetime.fromisoformat(stamp)
         clock.fromisoformat = datetime.fromisoformat
         yield

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.report.blocks import Facts, Heading, Lines, Table, counted, some
+from kwhatif.report.blocks import Facts, Heading, Lines, Table, some
 from kwhatif.report.conformance_text import conformance_blocks
 from kwhatif.report.escape import clean
 from kwhatif.report.explain_text import explain_blocks
@@ -36,6 +36,7 @@ from kwhatif.results import (
     PodReport,
     Victim,
 )
+from kwhatif.results.amounts import counted
 
 ANY = st.text(st.characters(codec=None), max_size=30)
 FIDELITY = Fidelity(rules="1.36")

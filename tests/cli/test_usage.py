@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.cli import inputs, main
+from kwhatif.cli import main
 from kwhatif.cli.main import COMMANDS
 from tests.cli.running import CLUSTER, refused, run
 
@@ -92,7 +92,6 @@ def test_a_mistake_of_ours_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by \x1b[31mzero\nagain")
 
-    monkeypatch.setattr(inputs, "check_stdin", broken)
     monkeypatch.setattr("kwhatif.cli.place.check_stdin", broken)
     ran = run("place", "data/small.yaml", "--snapshot", CLUSTER)
     assert (ran.code, ran.out) == (2, "")

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwhatif.cli.policy_file import read_policy
 from kwhatif.errors import PolicyError
 from kwhatif.policy import SchedulerConfiguration, expand
 from kwhatif.policy.convert import converted
@@ -21,6 +20,7 @@ from kwhatif.policy.load import load_configuration
 from kwhatif.policy.older import legacy_format
 from kwhatif.policy.render import as_document
 from kwhatif.versions import LEGACY_MINOR, SUPPORTED_MINORS, features_of
+from kwhatif.whatif.stages.policy_file import read_policy
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(path.name for path in DATA.iterdir())

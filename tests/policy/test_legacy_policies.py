@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from kwhatif.cli.policy_file import read_policy
 from kwhatif.errors import InputError, PolicyError
 from kwhatif.legacy.plugins import LEGACY
 from kwhatif.legacy.policy_names import (
@@ -27,6 +26,7 @@ from kwhatif.policy.intree import in_tree
 from kwhatif.policy.load import examine, load_configuration
 from kwhatif.policy.profile import Profile, SchedulerConfiguration
 from kwhatif.versions import LEGACY_MINOR, features_of
+from kwhatif.whatif.stages.policy_file import read_policy
 
 OF_1_22 = features_of(LEGACY_MINOR)
 Json = dict[str, Any]

@@ -10,6 +10,7 @@ The schema of the format is ``schemas/cluster-snapshot.schema.json``.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import os
 import re
@@ -76,6 +77,11 @@ class Snapshot:
     redacted: bool = False
     edits: list[str] = field(default_factory=list)
     scheduler: SchedulerInfo | None = None
+
+    def copy(self) -> Snapshot:
+        """The same objects in lists of their own."""
+        whole = {kind: list(listed) for kind, listed in self.whole.items()}
+        return dataclasses.replace(self, objects=self.objects.copy(), whole=whole)
 
 
 class Metadata(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):

@@ -108,8 +108,8 @@ def _check(what: AddNodes) -> None:
 
 
 def _apply(draft: Draft, what: AddNodes, origin: str) -> str:
+    from kwhatif.results.amounts import counted
     from kwhatif.whatif.edits.daemons import daemons_arrive
-    from kwhatif.whatif.edits.draft import counted
 
     try:
         like = node_named(what.like, draft.nodes)

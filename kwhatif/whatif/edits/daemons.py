@@ -17,7 +17,8 @@ from kwhatif.api.core import Condition, Node, NodeSelector, NodeSelectorTerm, Po
 from kwhatif.api.decode import convert
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.results import FailedCreate
-from kwhatif.whatif.edits.draft import Draft, counted
+from kwhatif.results.amounts import counted
+from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.expand.expand import called
 from kwhatif.whatif.expand.world import plain, world_of
 from kwhatif.workloads.daemon_set import daemon_pod, generation_of

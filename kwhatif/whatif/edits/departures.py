@@ -13,8 +13,9 @@ from kwhatif.api.core import Pod, Taint
 from kwhatif.api.meta import OwnerReference
 from kwhatif.api.selectors import tolerates
 from kwhatif.cluster.cluster import FINISHED
+from kwhatif.results.amounts import counted
 from kwhatif.versions import features_of
-from kwhatif.whatif.edits.draft import Draft, counted
+from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.edits.failed_jobs import fail_jobs, job_of
 from kwhatif.whatif.session import Asked
 

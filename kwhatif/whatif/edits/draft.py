@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
@@ -11,7 +10,6 @@ from msgspec.structs import replace
 from kwhatif.admission.answer import Object
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.devices import ResourceClaim
-from kwhatif.api.kinds import KINDS, Objects
 from kwhatif.api.meta import Resource
 from kwhatif.api.others import PersistentVolumeClaim, VolumeAttachment
 from kwhatif.cluster.storage import claim_names
@@ -20,7 +18,7 @@ from kwhatif.scheduling.replacements import Replacements
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked
 
-__all__ = ["Draft", "counted"]
+__all__ = ["Draft"]
 
 T = TypeVar("T", bound=Resource)
 
@@ -32,11 +30,7 @@ class Draft:
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
-        objects = Objects()
-        for kind in sorted(snapshot.objects.covered()):
-            objects.extend(KINDS[kind], list(snapshot.objects.of(KINDS[kind])))
-        whole = {kind: list(listed) for kind, listed in snapshot.whole.items()}
-        self.snapshot = dataclasses.replace(snapshot, objects=objects, whole=whole)
+        self.snapshot = snapshot.copy()
         self.asked: dict[str, Asked] = {}
         self.failed: list[FailedCreate] = []
         self.notes: list[str] = []
@@ -155,8 +149,3 @@ def _given_back(claim: ResourceClaim, gone: Collection[str]) -> ResourceClaim:
         return claim
     status = replace(claim.status, reserved_for=rest or None)
     return replace(claim, status=status if rest else replace(status, allocation=None, devices=None))
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """``1 pod``, ``2 pods``."""
-    return f"{number} {one if number == 1 else many or one + 's'}"

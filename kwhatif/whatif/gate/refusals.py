@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import P, Rule
-from kwhatif.whatif.gate.wording import counted
 
 __all__ = ["of_quota", "refused"]
 

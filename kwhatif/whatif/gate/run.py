@@ -22,13 +22,14 @@ from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.results import Placement
+from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subject
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
-from kwhatif.whatif.edits.draft import Draft, counted
+from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.expand.expand import Expanded, expand
 from kwhatif.whatif.gate.change import compared
 from kwhatif.whatif.gate.context import Context

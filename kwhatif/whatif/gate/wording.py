@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.whatif.edits.draft import counted
-
-__all__ = ["counted", "percent", "some"]
+__all__ = ["percent", "some"]
 
 _MOST = 5
 

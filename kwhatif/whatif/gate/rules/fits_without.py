@@ -14,12 +14,13 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.outage import Stranded
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 from kwhatif.whatif.gate.unit import Unit
-from kwhatif.whatif.gate.wording import counted, some
+from kwhatif.whatif.gate.wording import some
 from kwhatif.whatif.info.pools import zone_of
 
 __all__ = ["FitsWithout", "FitsWithoutParameters"]

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from kwhatif.results.amounts import spell_amount
+from kwhatif.results.amounts import counted, spell_amount
 from kwhatif.results.gate import Finding, Subject
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
-from kwhatif.whatif.gate.wording import counted, percent
+from kwhatif.whatif.gate.wording import percent
 from kwhatif.whatif.info.pools import pool_of
 
 __all__ = ["Headroom", "HeadroomParameters"]

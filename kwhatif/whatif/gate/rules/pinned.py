@@ -8,12 +8,13 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
+from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.choice import Choice
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 from kwhatif.whatif.gate.rules.single_node import SERVING
-from kwhatif.whatif.gate.wording import counted, some
+from kwhatif.whatif.gate.wording import some
 
 __all__ = ["Pinned", "PinnedParameters"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Parameters, Rule
-from kwhatif.whatif.gate.wording import counted
 
 __all__ = ["RolloutDeadlock"]
 

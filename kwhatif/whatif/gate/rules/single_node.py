@@ -7,10 +7,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
-from kwhatif.whatif.gate.wording import counted
 
 __all__ = ["SERVING", "SingleNode", "SingleNodeParameters"]
 

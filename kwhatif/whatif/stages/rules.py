@@ -12,7 +12,7 @@ from kwhatif.versions import DEFAULT_MINOR, Features, features_of, minor_of, nea
 from kwhatif.versions.gates import stage_of
 
 if TYPE_CHECKING:
-    from kwhatif.cli.output import Notes
+    from kwhatif.whatif.stages.notes import Notes
 
 __all__ = ["minor_in_name", "rules"]
 

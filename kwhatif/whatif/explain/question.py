@@ -1,0 +1,45 @@
+"""``explain`` as a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from kwhatif.errors import UsageError
+from kwhatif.results import ExplainResult
+from kwhatif.whatif.explain.explain import explain
+from kwhatif.whatif.session import Session
+from kwhatif.whatif.stages.notes import Notes
+from kwhatif.whatif.stages.question import Case
+from kwhatif.whatif.stages.targets import AboutPods
+
+__all__ = ["Explain"]
+
+
+@dataclass(frozen=True)
+class Explain(AboutPods[ExplainResult]):
+    """Why does a pod go where it goes, or nowhere? ``node`` and ``versus`` ask about single nodes, by name."""
+
+    node: str = ""
+    versus: str = ""
+    fixes: bool = True
+
+    def check(self, case: Case) -> None:
+        if not self.words and not self.offered and case.inputs.edits is None:
+            raise self.nothing
+
+    @property
+    def nothing(self) -> UsageError:
+        return UsageError("name the pods to explain: manifests, or pods of the snapshot")
+
+    def session(self, case: Case) -> None:
+        case.session = Session(case.snapshot, case.setup, detailed=True, covered=case.edited.covered)
+
+    def answer(self, cases: Sequence[Case], notes: Notes) -> ExplainResult:
+        (case,) = cases
+        result = explain(
+            case.session, case.asked, node=self.node, versus=self.versus, fixes=self.fixes, others=case.others
+        )
+        return replace(result, **case.refused)

@@ -1,0 +1,51 @@
+"""The cluster that is asked about: read from files, and edited."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from kwhatif.api.core import Node
+from kwhatif.errors import UsageError
+from kwhatif.results.amounts import lasted
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.load import load_snapshot
+from kwhatif.whatif.edits.outcome import Edited
+from kwhatif.whatif.stages.inputs import Edits, Inputs
+from kwhatif.whatif.stages.notes import Notes
+
+__all__ = ["age", "loaded", "with_edits"]
+
+
+def loaded(inputs: Inputs, notes: Notes) -> Edited:
+    """The cluster as it is. Notes how old it is."""
+    given = inputs.snapshot
+    if not given and inputs.edits is not None:
+        raise UsageError("what-if edits are of a cluster: name it with --snapshot")
+    snapshot = given.copy() if isinstance(given, Snapshot) else load_snapshot(given) if given else Snapshot()
+    if snapshot.taken_at:
+        notes.note(age(snapshot.taken_at, inputs.now or datetime.now(UTC)))
+    if given and not snapshot.objects.of(Node):
+        notes.warn(f"{snapshot.source}: holds no nodes")
+    return Edited(snapshot, snapshot.objects.covered())
+
+
+def with_edits(snapshot: Snapshot, edits: Edits | None, notes: Notes) -> Edited:
+    """A snapshot after what-if edits. Notes what controllers did about them."""
+    if edits is None:
+        return Edited(snapshot, snapshot.objects.covered())
+    from kwhatif.whatif.edits.apply import edited
+    from kwhatif.whatif.edits.document import read_edits
+
+    names = {node.name for node in snapshot.objects.of(Node)}
+    result = edited(snapshot, [*read_edits(edits.edits or ()), *edits.given(names)])
+    for text in result.notes:
+        notes.note(text)
+    return result
+
+
+def age(taken_at: str, now: datetime) -> str:
+    """``the snapshot is 3 days old``."""
+    seconds = int((now - datetime.fromisoformat(taken_at)).total_seconds())
+    if seconds < 0:
+        return f"the snapshot is of {taken_at}, which is still to come"
+    return f"the snapshot is {lasted(seconds)} old"

@@ -1,0 +1,50 @@
+"""Manifests become pods; an empty render must not pass for a good answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from kwhatif.admission.pipeline import DEFAULT_PLUGINS
+from kwhatif.errors import InputError
+from kwhatif.results.amounts import counts
+from kwhatif.snapshot.load import Manifest
+from kwhatif.snapshot.read.files import called
+from kwhatif.whatif.expand.expand import Expanded, expand
+from kwhatif.whatif.stages.inputs import Files, Reading
+from kwhatif.whatif.stages.question import Case
+from kwhatif.workloads.controllers import TemplatePath, makes_pods
+
+__all__ = ["admission_plugins", "expanded", "insist_on_pods", "template_paths"]
+
+
+def expanded(case: Case, manifests: Sequence[Manifest], *, anew: bool = False) -> Expanded:
+    """What becomes of manifests in this case.
+
+    ``anew`` takes no workload for one that is in the cluster already, of which only what an update changes would be
+    new.
+    """
+    if not manifests:
+        return Expanded()
+    reading = case.inputs.reading
+    plugins, templates = admission_plugins(reading), template_paths(reading)
+    return expand(manifests, case.snapshot, plugins=plugins, templates=templates, anew=anew)
+
+
+def admission_plugins(reading: Reading) -> tuple[str, ...]:
+    """The admission plugins that are on: by default, and those asked for."""
+    return (*DEFAULT_PLUGINS, *(name for names in reading.admission_plugins or () for name in names.split(",")))
+
+
+def template_paths(reading: Reading) -> list[TemplatePath]:
+    """Where custom resources have their pod template. Raises UsageError for one that cannot be understood."""
+    return [TemplatePath.parse(text) for text in reading.templates or ()]
+
+
+def insist_on_pods(files: Files, manifests: Sequence[Manifest], reading: Reading) -> None:
+    """Raise InputError if none of the manifests could have pods: which files, and what they hold."""
+    where = template_paths(reading)
+    if manifests and not any(makes_pods(manifest.raw, where) for manifest in manifests):
+        held = counts(Counter(manifest.obj.kind or "" for manifest in manifests))
+        names = [called(file) for file in files if isinstance(file, str)]
+        raise InputError(f"no pods in here, only {held}", source=", ".join(names))

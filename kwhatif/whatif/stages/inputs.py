@@ -1,0 +1,69 @@
+"""What is asked, as values: where the cluster and the manifests are, and which scheduler decides."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from kwhatif.snapshot.format.model import Snapshot
+    from kwhatif.whatif.edits.kind import Given
+
+__all__ = ["Edits", "Engine", "Files", "Inputs", "Reading"]
+
+Files = Sequence[str | Mapping[str, Any]]
+"""Manifests: paths of files and directories, ``-`` for standard input, or objects as plain values."""
+
+
+class Edits(Protocol):
+    """What-if edits: files of them, and those that can be told only of the ``names`` of the nodes there are."""
+
+    @property
+    def edits(self) -> Sequence[str] | None: ...
+
+    def given(self, names: Collection[str]) -> list[Given]: ...
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How manifests are read and what the API server makes of them."""
+
+    templates: Sequence[str] | None = None
+    admission_plugins: Sequence[str] | None = None
+    ignore_unknown: bool = False
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Which scheduler decides, and how.
+
+    ``policy`` is a file, a KubeSchedulerConfiguration as plain values, or ``default`` for kube-scheduler's own; None is
+    the cluster's, if the snapshot has it. ``plugin`` are classes, or name them as ``--plugin`` does.
+    """
+
+    policy: str | Mapping[str, Any] | None = None
+    kubernetes_version: str | None = None
+    feature_gates: Sequence[str] | None = None
+    all_nodes: bool = False
+    plugin: Sequence[Any] | None = None
+    skip_unknown_plugins: bool = False
+    call_extenders: bool = False
+    call_extender_bind: bool = False
+    strict: bool = False
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Where the cluster and the manifests are. A snapshot that is given as an object stays as it is.
+
+    ``namespace`` is that of manifests which name none; the age of the snapshot is told ``now``, if not by the clock.
+    """
+
+    snapshot: Sequence[str] | Snapshot = ()
+    manifests: Files = ()
+    namespace: str = "default"
+    edits: Edits | None = None
+    reading: Reading = Reading()
+    now: datetime | None = None

@@ -1,0 +1,53 @@
+"""What came of manifests besides pods is put into the snapshot: from then on it is in the cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from kwhatif.api.kinds import IDLE
+from kwhatif.api.meta import Resource
+from kwhatif.results.amounts import counts
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.whatif.stages.notes import Notes
+from kwhatif.whatif.stages.question import Case
+
+__all__ = ["merge", "unknown_kinds"]
+
+_MOST_NAMED = 10
+
+
+def merge(snapshot: Snapshot, objects: Sequence[Resource], notes: Notes) -> None:
+    """Put objects into a snapshot, in the place of those with the same names. Notes what became of them."""
+    added = [f"{_name_of(obj)} {'replaced' if _put(snapshot, obj) else 'added'}" for obj in objects]
+    if added:
+        more = f" and {len(added) - _MOST_NAMED} more" if len(added) > _MOST_NAMED else ""
+        notes.note(f"for this run, in the snapshot: {', '.join(added[:_MOST_NAMED])}{more}")
+
+
+def _put(snapshot: Snapshot, obj: Resource) -> bool:
+    """Add an object; whether it took another one's place."""
+    there = snapshot.objects.of(type(obj))
+    for place, other in enumerate(there):
+        if (other.namespace, other.name) == (obj.namespace, obj.name):
+            there[place] = obj
+            return True
+    snapshot.objects.add(obj)
+    return False
+
+
+def _name_of(obj: Resource) -> str:
+    """``Deployment shop/web``."""
+    name = obj.name or f"{obj.metadata.generate_name or ''}..."
+    return f"{obj.kind} {obj.namespace}/{name}" if obj.namespace else f"{obj.kind} {name}"
+
+
+def unknown_kinds(case: Case, notes: Notes) -> list[str]:
+    """The kinds that nobody here knows, and of which pods may have been expected. Notes those that have none."""
+    unknown = case.expanded.unknown
+    unread = Counter({kind: n for kind, n in unknown.items() if kind in IDLE})
+    if unread:
+        notes.note(f"not read by the scheduler: {counts(unread)}")
+    if case.inputs.reading.ignore_unknown:
+        return []
+    return [f"{number} {kind}" for kind, number in sorted((unknown - unread).items())]

@@ -1,0 +1,146 @@
+"""Every question, from files to an answer that is judged: a tuple of stages, each a function of the last one's value.
+
+The command line and the Python API ask in this one way.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from kwhatif.results.values import Result
+from kwhatif.whatif.stages.notes import Notes
+from kwhatif.whatif.stages.question import Case, Question
+
+__all__ = ["STAGES", "Inquiry", "ask"]
+
+R = TypeVar("R", bound=Result)
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """A question on its way: one case, or the two that are compared, what is worth knowing, and in the end the result.
+
+    What is given once serves both cases.
+    """
+
+    question: Question[Any]
+    cases: Sequence[Case]
+    notes: Notes
+    result: Result | None = None
+
+
+def ask(question: Question[R], *cases: Case) -> R:
+    """The answer to a question, which knows its exit code and its notes. Raises KwhatifError."""
+    inquiry = Inquiry(question, cases, Notes())
+    for case in cases:
+        question.check(case)
+    for stage in STAGES:
+        inquiry = stage(inquiry)
+    result: Any = inquiry.result
+    result.noted(inquiry.notes)
+    return result  # type: ignore[no-any-return]
+
+
+def load(inquiry: Inquiry) -> Inquiry:
+    """Files become objects: the manifests, and the cluster, which may be large."""
+    from kwhatif.whatif.stages.clusters import loaded
+
+    first = inquiry.cases[0]
+    for case in inquiry.cases:
+        if case is not first and case.inputs.manifests is first.inputs.manifests:
+            case.manifests = first.manifests
+        else:
+            inquiry.question.load(case)
+    for case in inquiry.cases:
+        shared = case is not first and case.inputs.snapshot is first.inputs.snapshot
+        case.edited = first.edited if shared else loaded(case.inputs, inquiry.notes)
+    return inquiry
+
+
+def edit(inquiry: Inquiry) -> Inquiry:
+    """What if the cluster were another one? Controllers do what they would do about it."""
+    from kwhatif.whatif.stages.clusters import with_edits
+
+    first = inquiry.cases[0]
+    for case in inquiry.cases:
+        shared = case is not first and case.inputs.snapshot is first.inputs.snapshot
+        case.edited = first.edited if shared else with_edits(case.snapshot, case.inputs.edits, inquiry.notes)
+        inquiry.question.check_edited(case)
+    return inquiry
+
+
+def rules(inquiry: Inquiry) -> Inquiry:
+    """Who decides, by the rules of which Kubernetes."""
+    if inquiry.question.schedules:
+        from kwhatif.whatif.stages.setup import setup_of
+
+        for case in inquiry.cases:
+            case.setup = setup_of(case.engine, case.snapshot, inquiry.notes)
+    return inquiry
+
+
+def expand(inquiry: Inquiry) -> Inquiry:
+    """Manifests become pods, as the API server and the controllers make them."""
+    for case in inquiry.cases:
+        inquiry.question.expand(case)
+    return inquiry
+
+
+def merge(inquiry: Inquiry) -> Inquiry:
+    """What came of the manifests besides pods is in the cluster from now on; the pods asked about are known."""
+    if inquiry.question.schedules:
+        from kwhatif.whatif.stages.merging import merge as put
+        from kwhatif.whatif.stages.merging import unknown_kinds
+
+        for case in inquiry.cases:
+            # What the second side of a comparison adds is not told again.
+            told = inquiry.question.tells_merged and case is inquiry.cases[0]
+            notes = inquiry.notes if told else Notes()
+            put(case.snapshot, case.expanded.objects, notes)
+            case.others = unknown_kinds(case, notes)
+            case.asked = inquiry.question.pods(case)
+    return inquiry
+
+
+def session(inquiry: Inquiry) -> Inquiry:
+    """The objects become columns, ready to be scheduled on."""
+    if inquiry.question.schedules:
+        for case in inquiry.cases:
+            inquiry.question.session(case)
+    return inquiry
+
+
+def answer(inquiry: Inquiry) -> Inquiry:
+    """The question itself."""
+    return dataclasses.replace(inquiry, result=inquiry.question.answer(inquiry.cases, inquiry.notes))
+
+
+def fidelity(inquiry: Inquiry) -> Inquiry:
+    """What the answer stands on: plugins that had no say are told of, and under ``strict`` no gap may touch a pod."""
+    assert inquiry.result is not None
+    if inquiry.question.schedules:
+        from kwhatif.whatif.fidelity.assess import insist
+
+        given = {name for case in inquiry.cases if case.engine.plugin for name in case.setup.outside}
+        for name in sorted(given.difference(*(case.setup.used for case in inquiry.cases))):
+            inquiry.notes.warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
+        if inquiry.cases[0].engine.strict:
+            for each in inquiry.result.stands_on:
+                insist(each)
+    return inquiry
+
+
+STAGES: tuple[Callable[[Inquiry], Inquiry], ...] = (
+    load,
+    edit,
+    rules,
+    expand,
+    merge,
+    session,
+    answer,
+    fidelity,
+)
+"""In this order, for every question."""

@@ -1,0 +1,107 @@
+"""What one question differs in from the others, and what is known of a cluster it is asked about."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from kwhatif.results.values import Result
+from kwhatif.whatif.stages.inputs import Engine, Inputs
+from kwhatif.whatif.stages.notes import Notes
+
+if TYPE_CHECKING:
+    from kwhatif.scheduling.setup import Setup
+    from kwhatif.snapshot.format.model import Snapshot
+    from kwhatif.snapshot.load import Manifest
+    from kwhatif.whatif.edits.outcome import Edited
+    from kwhatif.whatif.expand.expand import Expanded
+    from kwhatif.whatif.session import Asked, Session
+
+__all__ = ["Case", "Question"]
+
+R_co = TypeVar("R_co", bound=Result, covariant=True)
+
+
+@dataclass(eq=False)
+class Case:
+    """A cluster, who schedules there, and what comes to it. Every stage adds what it is named after.
+
+    ``aside`` are manifests that are not asked about by themselves, but beside the others. ``others`` are kinds of the
+    manifests of which nobody here knows whether they make pods.
+    """
+
+    inputs: Inputs
+    engine: Engine = field(default_factory=Engine)
+    manifests: Sequence[Manifest] = ()
+    aside: Sequence[Manifest] = ()
+    edited: Edited = field(init=False)
+    setup: Setup = field(init=False)
+    expanded: Expanded = field(init=False)
+    asked: list[Asked] = field(init=False)
+    others: list[str] = field(init=False)
+    session: Session = field(init=False)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return self.edited.snapshot
+
+    @property
+    def refused(self) -> dict[str, Any]:
+        """The parts of a result that are about pods which never came to be."""
+        return {
+            "refusals": tuple(self.expanded.refusals),
+            "failed": (*self.edited.failed, *self.expanded.failed),
+        }
+
+
+class Question(ABC, Generic[R_co]):
+    """A question, as a value: its own options. What all have in common is in the stages, which call these methods."""
+
+    schedules: ClassVar[bool] = True
+    """Whether a scheduler is asked; if not, the stages that are about one have nothing to do."""
+
+    tells_merged: ClassVar[bool] = True
+    """Whether it is worth a note what is put into the snapshot besides pods."""
+
+    anew: ClassVar[bool] = False
+    """Whether workloads are created as if the cluster had none of their names, with all their pods."""
+
+    def needs_pods(self, case: Case) -> bool:
+        """Whether manifests without any pod must not pass for a good answer: there is nothing else to ask about."""
+        return True
+
+    def check(self, case: Case) -> None:
+        """Raise UsageError for what makes no sense, before anything is read."""
+
+    def check_edited(self, case: Case) -> None:
+        """Raise UsageError for edits that this question cannot be asked with."""
+
+    def load(self, case: Case) -> None:
+        """Read the manifests."""
+        from kwhatif.snapshot.load import load_manifests
+
+        case.manifests = load_manifests(case.inputs.manifests, case.inputs.namespace)
+
+    def expand(self, case: Case) -> None:
+        """Find out what becomes of the manifests."""
+        from kwhatif.whatif.stages.expansion import expanded, insist_on_pods
+
+        if self.needs_pods(case):
+            insist_on_pods(case.inputs.manifests, case.manifests, case.inputs.reading)
+        case.expanded = expanded(case, case.manifests, anew=self.anew)
+
+    def pods(self, case: Case) -> list[Asked]:
+        """The pods asked about."""
+        return [*case.edited.asked, *case.expanded.pods]
+
+    def session(self, case: Case) -> None:
+        """Set up the cluster to schedule on."""
+        from kwhatif.whatif.session import Session
+
+        case.session = Session(case.snapshot, case.setup, covered=case.edited.covered)
+
+    @abstractmethod
+    def answer(self, cases: Sequence[Case], notes: Notes) -> R_co:
+        """The answer."""

@@ -1,0 +1,91 @@
+"""Who decides: the rules of a Kubernetes, a configuration, the plugins from outside and the extenders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kwhatif.errors import UsageError
+from kwhatif.policy.load import default_configuration, load_configuration
+from kwhatif.policy.older import legacy_format
+from kwhatif.scheduling.setup import Setup
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.versions.minors import LEGACY_MINOR
+from kwhatif.whatif.stages.inputs import Engine
+from kwhatif.whatif.stages.notes import Notes
+from kwhatif.whatif.stages.policy_file import read_policy
+from kwhatif.whatif.stages.rules import rules
+
+__all__ = ["setup_of"]
+
+DEFAULT_POLICY = "default"
+"""What ``--policy`` calls kube-scheduler's defaults."""
+
+
+def setup_of(engine: Engine, snapshot: Snapshot, notes: Notes) -> Setup:
+    """Everything about the scheduler that was asked for, and of its extenders those that are to be called.
+
+    Unless ``engine`` says otherwise, the rules are those of the Kubernetes that the snapshot was taken from, and
+    the configuration is that of its scheduler, if the snapshot has it. A Policy, and a configuration older than
+    v1beta2, brings the rules of the last Kubernetes that read it.
+    """
+    cluster_says = snapshot.kubernetes_version
+    told = snapshot.scheduler.feature_gates if snapshot.scheduler else None
+    chosen = _policy(engine, snapshot, notes)
+    legacy = chosen is not None and bool(legacy_format(chosen[0]))
+    if legacy:
+        cluster_says, told = LEGACY_MINOR, None
+        if not engine.kubernetes_version:
+            notes.note(
+                f"the rules are those of Kubernetes {LEGACY_MINOR}, the last that read such a policy; "
+                "--kubernetes-version translates it"
+            )
+    features = rules(
+        engine.kubernetes_version, engine.feature_gates, notes, otherwise=cluster_says, recorded=told, legacy=legacy
+    )
+    if chosen is None:
+        configuration = default_configuration(features)
+    else:
+        document, source = chosen
+        configuration = load_configuration(document, source=source, features=features)
+    for text in configuration.warnings:
+        notes.warn(text)
+    outside = {}
+    if chosen is not None or engine.plugin:
+        # No default configuration enables a plugin from outside, so only then may there be one to look for.
+        from kwhatif.framework.outside import load_outside
+
+        outside = load_outside(engine.plugin or ())
+    extenders = None
+    if engine.call_extender_bind and not engine.call_extenders:
+        raise UsageError("--call-extender-bind is about --call-extenders: without it no extender is called")
+    if engine.call_extenders and not configuration.extenders:
+        notes.warn("the configuration has no extenders: --call-extenders changes nothing")
+    elif engine.call_extenders:
+        from kwhatif.scheduling.extenders.asking import Extenders
+
+        extenders = Extenders(configuration.extenders, bind=engine.call_extender_bind)
+    return Setup(
+        configuration,
+        features,
+        outside,
+        skip_unknown=engine.skip_unknown_plugins,
+        all_nodes=engine.all_nodes,
+        extenders=extenders,
+    )
+
+
+def _policy(engine: Engine, snapshot: Snapshot, notes: Notes) -> tuple[Any, str] | None:
+    """The configuration to read and what to call it; None for kube-scheduler's defaults."""
+    policy, own = engine.policy, snapshot.scheduler
+    if policy is None and own is not None and own.configuration is not None:
+        source = own.source or snapshot.source
+        notes.note(f"policy: the cluster's own, from {source}; --policy {DEFAULT_POLICY} is kube-scheduler's default")
+        return own.configuration, source
+    if policy is None or policy == DEFAULT_POLICY:
+        return None
+    if not isinstance(policy, str):
+        return policy, "policy"
+    document, file, warnings = read_policy(policy)
+    for text in warnings:
+        notes.warn(text)
+    return document, file

@@ -1,0 +1,58 @@
+"""``snapshot trim`` as a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kwhatif.errors import UsageError
+from kwhatif.results import TrimResult
+from kwhatif.whatif.fidelity.assess import insist
+from kwhatif.whatif.place.place import place
+from kwhatif.whatif.session import Session
+from kwhatif.whatif.stages.notes import Notes
+from kwhatif.whatif.stages.question import Case
+from kwhatif.whatif.stages.targets import AboutPods
+from kwhatif.whatif.trim.trim import awaiting, trim
+from kwhatif.whatif.trim.written import check_and_write, told
+
+__all__ = ["Trim"]
+
+
+@dataclass(frozen=True)
+class Trim(AboutPods[TrimResult]):
+    """What is the smallest snapshot that gives the same decision? It is written to ``out``."""
+
+    out: str = ""
+    nodes_too: bool = False
+    most_steps: int | None = None
+
+    def check(self, case: Case) -> None:
+        if not self.words and not self.offered:
+            raise self.nothing
+        if self.out == "-":
+            raise UsageError("'-' is no file to write to: standard output is for the report")
+        if case.engine.call_extenders:
+            raise UsageError("--call-extenders: trim decides again and again, too often to ask extenders each time")
+
+    @property
+    def nothing(self) -> UsageError:
+        return UsageError("name the pods to trim for: manifests, or pods of the snapshot")
+
+    def session(self, case: Case) -> None:
+        """Each decision has one of its own."""
+
+    def answer(self, cases: Sequence[Case], notes: Notes) -> TrimResult:
+        (case,) = cases
+        setup = case.setup
+        for item in case.asked:
+            name = item.pod.spec.scheduler_name
+            if setup.configuration.profile_for(name or "default-scheduler") is None:
+                raise UsageError(f"pod {item.pod.key}: schedulerName {name} is none of the configuration's profiles")
+        before, waiting = awaiting(case.snapshot, case.asked)
+        if case.engine.strict:
+            # Before the search, which takes long, and before a file is written.
+            insist(place(Session(before, setup), waiting).fidelity)
+        trimmed = trim(before, setup, waiting, nodes_too=self.nodes_too, most_steps=self.most_steps)
+        decision = check_and_write(trimmed, setup, waiting, self.out, loosely=self.nodes_too)
+        return told(case.snapshot, trimmed, decision, self.out)
