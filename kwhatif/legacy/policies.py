@@ -6,8 +6,11 @@ ValidatePolicy in pkg/scheduler/apis/config/validation/validation.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec.structs import replace
 
 from kwhatif.golang.field_errors import ROOT
 from kwhatif.golang.spelling import go_quote
@@ -48,7 +51,11 @@ __all__ = ["RefusedPolicyError", "as_configuration"]
 
 _MOST_WEIGHT = (2**63 - 1) // 10
 _EVENLY = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
-_ALIASES = {"PodFitsPorts": "PodFitsHostPorts"}
+_WISHES = {
+    "NodeLabel": ("present_labels_preference", "absent_labels_preference"),
+    "ServiceAffinity": ("anti_affinity_labels_preference",),
+}
+"""The arguments whose labels a priority's weight is multiplied by."""
 
 
 class RefusedPolicyError(Exception):
@@ -64,9 +71,7 @@ class _Producer:
     """The profile in the making: which plugins are where, their weights and arguments."""
 
     points: dict[str, dict[str, int]] = field(default_factory=dict)
-    labels: NodeLabelArgs | None = None
-    services: ServiceAffinityArgs | None = None
-    ratio: RequestedToCapacityRatioArgs | None = None
+    custom: dict[str, Any] = field(default_factory=dict)
     args: dict[str, Args] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -74,6 +79,13 @@ class _Producer:
         for point in use.points:
             # A plugin that two priorities share keeps the weight of the first: upstream raises that of a copy.
             self.points.setdefault(point, {}).setdefault(use.plugin, weight if point == "score" else 0)
+
+    def add(self, struct: type[Args], **labels: tuple[str, ...]) -> None:
+        """Add labels to arguments that all custom predicates and priorities of a plugin share."""
+        plugin = struct.__name__.removesuffix("Args")
+        before = self.custom.get(plugin, struct())
+        more = {name: (*getattr(before, name), *added) for name, added in labels.items()}
+        self.custom[plugin] = replace(before, **more)
 
 
 def as_configuration(policy: Policy, *, tolerant: bool) -> tuple[KubeSchedulerConfiguration, tuple[str, ...]]:
@@ -137,32 +149,25 @@ _WITH_DEFAULTS = frozenset(
 
 def _put_priorities(priorities: Mapping[str, int], producer: _Producer) -> None:
     for name in sorted(priorities):
-        use = PRIORITIES.get(name) or OLD_PRIORITIES[name]
         weight = priorities[name]
-        if name == "NodeLabel":
-            labels = producer.labels
-            if labels is None:
+        if name in _WISHES:
+            if name not in producer.custom:
                 raise RefusedPolicyError(f"priority {name} has no arguments: kube-scheduler 1.22 crashes")
-            weight *= len(labels.present_labels_preference) + len(labels.absent_labels_preference)
-        if name == "ServiceAffinity":
-            if producer.services is None:
-                raise RefusedPolicyError(f"priority {name} has no arguments: kube-scheduler 1.22 crashes")
-            weight *= len(producer.services.anti_affinity_labels_preference)
-        producer.put(use, _int32(weight))
+            weight *= sum(len(getattr(producer.custom[name], wishes)) for wishes in _WISHES[name])
+        producer.put(PRIORITIES.get(name) or OLD_PRIORITIES[name], _int32(weight))
 
 
 def _put_arguments(priorities: Mapping[str, int], producer: _Producer) -> None:
     """Arguments that a Policy gives; those of other plugins are the defaults."""
     used = {plugin for plugins in producer.points.values() for plugin in plugins}
-    for name, args in (
-        ("NodeLabel", producer.labels),
-        ("ServiceAffinity", producer.services),
-        ("RequestedToCapacityRatio", producer.ratio),
-        ("NodeResourcesLeastAllocated", NodeResourcesLeastAllocatedArgs(resources=_EVENLY)),
-        ("NodeResourcesMostAllocated", NodeResourcesMostAllocatedArgs(resources=_EVENLY)),
-    ):
-        if name in used and args is not None:
-            producer.args[name] = args
+    given = {
+        "NodeResourcesLeastAllocated": NodeResourcesLeastAllocatedArgs(resources=_EVENLY),
+        "NodeResourcesMostAllocated": NodeResourcesMostAllocatedArgs(resources=_EVENLY),
+        **producer.custom,
+    }
+    for name in ("NodeLabel", "ServiceAffinity", "RequestedToCapacityRatio", *given):
+        if name in used and name in given:
+            producer.args[name] = given[name]
     if "SelectorSpreadPriority" in priorities:
         producer.args["PodTopologySpread"] = PodTopologySpreadArgs(defaulting_type="System")
     elif "EvenPodsSpreadPriority" in priorities:
@@ -175,85 +180,74 @@ def _int32(number: int) -> int:
 
 
 def _predicate(policy: PredicatePolicy, producer: _Producer, *, tolerant: bool) -> str:
+    old = {name: (successor, f"read as {successor} ({why})") for name, (successor, why) in OLD_PREDICATES.items()}
+    name = "PodFitsHostPorts" if policy.name == "PodFitsPorts" else policy.name
+    if known := _own("predicate", name, policy, PREDICATES, old if tolerant else {}, producer):
+        return known
     argument = policy.argument
-    if argument is not None:
-        given = sum(each is not None for each in (argument.service_affinity, argument.labels_presence))
-        if given != 1:
-            raise RefusedPolicyError(
-                f"exactly 1 predicate argument is required, numArgs: {given}, predicate {policy.name}"
-            )
-    name = _ALIASES.get(policy.name, policy.name)
-    if name in PREDICATES:
-        if argument is not None:
-            producer.notes.append(
-                f"predicate {name} is one of kube-scheduler's own, so its argument is ignored, as by kube-scheduler: "
-                "give it another name"
-            )
-        return name
-    if argument is None:
-        if name in OLD_PREDICATES and tolerant:
-            successor, why = OLD_PREDICATES[name]
-            producer.notes.append(f"predicate {name}: kube-scheduler 1.22 refuses it; read as {successor} ({why})")
-            return successor
-        raise RefusedPolicyError(f"predicate type not found for {go_quote(name)}")
+    assert argument is not None
     if argument.service_affinity is not None:
-        before = producer.services or ServiceAffinityArgs()
-        labels = (*before.affinity_labels, *argument.service_affinity.labels)
-        producer.services = ServiceAffinityArgs(
-            affinity_labels=labels, anti_affinity_labels_preference=before.anti_affinity_labels_preference
-        )
+        producer.add(ServiceAffinityArgs, affinity_labels=argument.service_affinity.labels)
         return "CheckServiceAffinity"
     assert argument.labels_presence is not None
-    present = argument.labels_presence.presence
-    producer.labels = _with_labels(
-        producer.labels, "present_labels" if present else "absent_labels", argument.labels_presence.labels
-    )
+    which = "present_labels" if argument.labels_presence.presence else "absent_labels"
+    producer.add(NodeLabelArgs, **{which: argument.labels_presence.labels})
     return "CheckNodeLabelPresence"
 
 
-def _with_labels(args: NodeLabelArgs | None, attribute: str, labels: tuple[str, ...]) -> NodeLabelArgs:
-    fields = {name: getattr(args or NodeLabelArgs(), name) for name in NodeLabelArgs.__struct_fields__}
-    return NodeLabelArgs(**{**fields, attribute: (*fields[attribute], *labels)})
-
-
 def _priority(policy: PriorityPolicy, producer: _Producer, *, tolerant: bool) -> str:
-    argument = policy.argument
-    if argument is not None:
-        given = sum(getattr(argument, name) is not None for name in argument.__struct_fields__)
-        if given != 1:
-            raise RefusedPolicyError(
-                f"exactly 1 priority argument is required, numArgs: {given}, priority {policy.name}"
-            )
+    old = {name: (name, f"plugin {use.plugin} is that of 1.19") for name, use in OLD_PRIORITIES.items()}
     name = "SelectorSpreadPriority" if policy.name == "ServiceSpreadingPriority" else policy.name
-    if name in PRIORITIES:
-        if argument is not None:
-            producer.notes.append(
-                f"priority {name} is one of kube-scheduler's own, so its argument is ignored, as by kube-scheduler: "
-                "give it another name"
-            )
-        return name
-    if argument is None:
-        if name in OLD_PRIORITIES and tolerant:
-            plugin = OLD_PRIORITIES[name].plugin
-            producer.notes.append(f"priority {name}: kube-scheduler 1.22 refuses it; plugin {plugin} is that of 1.19")
-            return name
-        raise RefusedPolicyError(f"priority type not found for {go_quote(name)}")
+    if known := _own("priority", name, policy, PRIORITIES, old if tolerant else {}, producer):
+        return known
+    argument = policy.argument
+    assert argument is not None
     if argument.service_anti_affinity is not None:
-        before = producer.services or ServiceAffinityArgs()
-        labels = (*before.anti_affinity_labels_preference, argument.service_anti_affinity.label)
-        producer.services = ServiceAffinityArgs(
-            affinity_labels=before.affinity_labels, anti_affinity_labels_preference=labels
-        )
+        producer.add(ServiceAffinityArgs, anti_affinity_labels_preference=(argument.service_anti_affinity.label,))
         return "ServiceAffinity"
     if argument.label_preference is not None:
-        wanted = argument.label_preference
-        attribute = f"{'present' if wanted.presence else 'absent'}_labels_preference"
-        producer.labels = _with_labels(producer.labels, attribute, (wanted.label,))
+        which = "present_labels_preference" if argument.label_preference.presence else "absent_labels_preference"
+        producer.add(NodeLabelArgs, **{which: (argument.label_preference.label,)})
         return "NodeLabel"
     ratio = argument.requested_to_capacity_ratio_arguments
     assert ratio is not None
-    producer.ratio = RequestedToCapacityRatioArgs(shape=ratio.shape, resources=ratio.resources)
+    producer.custom["RequestedToCapacityRatio"] = RequestedToCapacityRatioArgs(
+        shape=ratio.shape, resources=ratio.resources
+    )
     return "RequestedToCapacityRatio"
+
+
+def _own(
+    what: str,
+    name: str,
+    policy: PredicatePolicy | PriorityPolicy,
+    known: Container[str],
+    old: Mapping[str, tuple[str, str]],
+    producer: _Producer,
+) -> str:
+    """The name of a predicate or priority of kube-scheduler's own; empty for a custom one, which has one argument.
+
+    ``old`` names stand for others. Raises RefusedPolicyError.
+    """
+    argument = policy.argument
+    if argument is not None:
+        given = sum(getattr(argument, kind) is not None for kind in argument.__struct_fields__)
+        if given != 1:
+            raise RefusedPolicyError(f"exactly 1 {what} argument is required, numArgs: {given}, {what} {policy.name}")
+    if name in known:
+        if argument is not None:
+            producer.notes.append(
+                f"{what} {name} is one of kube-scheduler's own, so its argument is ignored, as by kube-scheduler: "
+                "give it another name"
+            )
+        return name
+    if argument is not None:
+        return ""
+    if name not in old:
+        raise RefusedPolicyError(f"{what} type not found for {go_quote(name)}")
+    successor, how = old[name]
+    producer.notes.append(f"{what} {name}: kube-scheduler 1.22 refuses it; {how}")
+    return successor
 
 
 # --- validation
@@ -263,8 +257,7 @@ def _problems(policy: Policy) -> Iterator[str]:
     first: dict[str, PriorityPolicy] = {}
     for priority in policy.priorities or ():
         if not 0 < priority.weight < _MOST_WEIGHT:
-            problem = "should have a positive weight applied to it or it has overflown"
-            yield f"priority {priority.name} {problem}"
+            yield f"priority {priority.name} should have a positive weight applied to it or it has overflown"
         yield from _redeclared(priority, first)
     weight = policy.hard_pod_affinity_symmetric_weight
     if not 0 <= weight <= 100:

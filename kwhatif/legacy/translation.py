@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,18 +87,13 @@ def _settings(configuration: SchedulerConfiguration, facts: InTree, changes: lis
     if election.resource_lock != "leases":
         changes.append(f"leaderElection.resourceLock {election.resource_lock} is leases: there is no other lock now")
         election = replace(election, resource_lock="leases")
-    for attribute, value in (
-        ("parallelism", configuration.parallelism),
-        ("leader_election", election),
-        ("client_connection", configuration.client_connection),
-        ("enable_profiling", configuration.enable_profiling),
-        ("enable_contention_profiling", configuration.enable_contention_profiling),
-        ("percentage_of_nodes_to_score", configuration.percentage_of_nodes_to_score),
-        ("pod_initial_backoff_seconds", configuration.pod_initial_backoff_seconds),
-        ("pod_max_backoff_seconds", configuration.pod_max_backoff_seconds),
+    keys = dict(zip(usual.__struct_fields__, usual.__struct_encode_fields__, strict=True))
+    for attribute in (
+        *("parallelism", "leader_election", "client_connection", "enable_profiling", "enable_contention_profiling"),
+        *("percentage_of_nodes_to_score", "pod_initial_backoff_seconds", "pod_max_backoff_seconds"),
     ):
+        value = election if attribute == "leader_election" else getattr(configuration, attribute)
         if value != getattr(usual, attribute):
-            keys = dict(zip(usual.__struct_fields__, usual.__struct_encode_fields__, strict=True))
             yield keys[attribute], plain_struct(value) if isinstance(value, ConfigStruct) else value
 
 
@@ -114,8 +109,7 @@ class _Profile:
     lost: list[str] = field(default_factory=list)
 
     def document(self) -> dict[str, Any]:
-        known = in_tree(features_of(LEGACY_MINOR)).points
-        self.args = {name: args for name, args in self.old.args.items() if self._lives(name) or name not in known}
+        self.args = {name: args for name, args in self.old.args.items() if self._lives(name) or name not in _known()}
         for point in ("queueSort", "preFilter"):
             self._carry(point)
         self._filters()
@@ -125,7 +119,7 @@ class _Profile:
             self._carry(point)
         if self._has("postFilter", "DefaultPreemption") and "preEnqueue" in self._points_of("DefaultPreemption"):
             self._put("preEnqueue", "DefaultPreemption")
-        fresh = [name for name, _ in self.facts.default_plugins if name not in known]
+        fresh = [name for name, _ in self.facts.default_plugins if name not in _known()]
         if fresh:
             self.changes.append(f"plugins that came since are on, too: {', '.join(fresh)}")
         return self._written(fresh)
@@ -172,15 +166,13 @@ class _Profile:
 
     def _carry(self, point: str) -> None:
         """Plugins from outside the tree, and those that still have the point."""
-        known = in_tree(features_of(LEGACY_MINOR)).points
         for ref in self._at(point):
-            if ref.name not in known or (self._lives(ref.name) and point in self._points_of(ref.name)):
+            if ref.name not in _known() or (self._lives(ref.name) and point in self._points_of(ref.name)):
                 self._put(point, ref.name)
 
     # --- filters
 
     def _filters(self) -> None:
-        known = in_tree(features_of(LEGACY_MINOR)).points
         for ref in self._at("filter"):
             name = ref.name
             if name == "NodeLabel":
@@ -191,15 +183,12 @@ class _Profile:
                 self._lose(f"{name} is gone: disks count for NodeVolumeLimits, on nodes where their CSI driver runs")
             else:
                 self._put("filter", name)
-                if name in known and "preFilter" in self._points_of(name):
+                if name in _known() and "preFilter" in self._points_of(name):
                     self._put("preFilter", name)
 
     def _require_labels(self) -> None:
         args = self._args_of("NodeLabel", NodeLabelArgs())
-        wanted = [
-            *(NodeSelectorRequirement(key=key, operator="Exists") for key in args.present_labels),
-            *(NodeSelectorRequirement(key=key, operator="DoesNotExist") for key in args.absent_labels),
-        ]
+        wanted = _presence(args.present_labels, args.absent_labels)
         if not wanted:
             return
         affinity = self._args_of(_AFFINITY, NodeAffinityArgs())
@@ -234,22 +223,17 @@ class _Profile:
 
     def _scores(self) -> None:
         refs = self._at("score")
-        best = max((ref for ref in refs if ref.name in (*_STRATEGIES, _FIT)), key=lambda r: r.weight, default=None)
-        known = in_tree(features_of(LEGACY_MINOR)).points
+        rating = (*_STRATEGIES, _FIT)
+        best = max((ref for ref in refs if ref.name in rating), key=lambda ref: ref.weight, default=None)
         for ref in refs:
             match ref.name:
-                case (
-                    "NodeResourcesLeastAllocated"
-                    | "NodeResourcesMostAllocated"
-                    | "RequestedToCapacityRatio"
-                    | ("NodeResourcesFit")
-                ):
+                case name if name in rating:
                     self._rate_resources(ref, best)
                 case "NodeLabel":
                     self._prefer_labels(ref.weight)
                 case "ServiceAffinity":
                     self._spread_services(ref.weight)
-                case "SelectorSpread" if not self._lives("SelectorSpread"):
+                case "SelectorSpread":
                     self._score(_SPREAD, ref.weight)
                     self.changes.append(f"SelectorSpread is {_SPREAD} with its default constraints: scores differ")
                 case "NodePreferAvoidPods":
@@ -259,12 +243,12 @@ class _Profile:
                     )
                 case "NodeResourceLimits":
                     self._lose("NodeResourceLimits is gone: pods' limits count no more")
-                case name if name in known:
+                case name if name in _known():
                     self._score(name, ref.weight)
                 case name:
                     self._put("score", name, ref.weight)
         for ref in self._at("preScore"):
-            if ref.name not in known:
+            if ref.name not in _known():
                 self._put("preScore", ref.name)
 
     def _score(self, name: str, weight: int) -> None:
@@ -289,15 +273,13 @@ class _Profile:
             case NodeResourcesMostAllocatedArgs():
                 return ScoringStrategy(type=MOST_ALLOCATED, resources=args.resources)
             case RequestedToCapacityRatioArgs():
-                shape = RequestedToCapacityRatioParam(shape=args.shape)
                 return ScoringStrategy(
                     type=REQUESTED_TO_CAPACITY_RATIO,
                     resources=self._scaled(args.resources),
-                    requested_to_capacity_ratio=shape,
+                    requested_to_capacity_ratio=RequestedToCapacityRatioParam(shape=args.shape),
                 )
-            case NodeResourcesLeastAllocatedArgs():
-                return ScoringStrategy(type=LEAST_ALLOCATED, resources=args.resources)
-        return ScoringStrategy(type=LEAST_ALLOCATED)
+        resources = args.resources if isinstance(args, NodeResourcesLeastAllocatedArgs) else ()
+        return ScoringStrategy(type=LEAST_ALLOCATED, resources=resources)
 
     def _scaled(self, resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
         most = max((spec.weight for spec in resources), default=0)
@@ -308,10 +290,7 @@ class _Profile:
 
     def _prefer_labels(self, weight: int) -> None:
         args = self._args_of("NodeLabel", NodeLabelArgs())
-        wishes = [
-            *(NodeSelectorRequirement(key=key, operator="Exists") for key in args.present_labels_preference),
-            *(NodeSelectorRequirement(key=key, operator="DoesNotExist") for key in args.absent_labels_preference),
-        ]
+        wishes = _presence(args.present_labels_preference, args.absent_labels_preference)
         if not wishes:
             return
         affinity = self._args_of(_AFFINITY, NodeAffinityArgs())
@@ -353,6 +332,18 @@ class _Profile:
         if found is None:
             found = self.old.args_of(name)
         return otherwise if found is None else found
+
+
+def _known() -> Mapping[str, tuple[str, ...]]:
+    """The plugins of 1.22 and their extension points; all others are from outside the tree."""
+    return in_tree(features_of(LEGACY_MINOR)).points
+
+
+def _presence(present: Iterable[str], absent: Iterable[str]) -> list[NodeSelectorRequirement]:
+    return [
+        *(NodeSelectorRequirement(key=key, operator="Exists") for key in present),
+        *(NodeSelectorRequirement(key=key, operator="DoesNotExist") for key in absent),
+    ]
 
 
 def _loosely(key: str, skew: int) -> TopologySpreadConstraint:

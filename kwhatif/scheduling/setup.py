@@ -36,9 +36,9 @@ PluginClass = type[Plugin[Any, Any]]
 class Setup:
     """Everything but the cluster: rules, configuration, and plugins from outside the tree.
 
-    ``skipped`` collects plugins that are enabled but that nobody provides, when ``skip_unknown``; ``used`` those of
-    the profiles that were asked for. ``extenders`` are
-    called, if there are any: they are those of the configuration.
+    ``skipped`` collects plugins that are enabled but that nobody provides: with ``skip_unknown`` anybody's, without it
+    kube-scheduler's own; ``used`` those of the profiles that were asked for. ``extenders`` are called, if there are
+    any: they are those of the configuration.
     """
 
     configuration: SchedulerConfiguration
@@ -113,7 +113,8 @@ class Setup:
         known = self._class(name)
         if known is not None:
             return extension_points(known) if name in self.outside else self._facts.points[name]
-        if self.skip_unknown:
+        # What kube-scheduler itself has and nobody models is for groups of pods, which are scheduled one by one here.
+        if self.skip_unknown or name in self._facts.points:
             self.skipped.add(name)
             return frozenset()
         raise PolicyError(

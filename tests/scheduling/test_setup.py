@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from kwhatif.errors import PluginError, PolicyError
-from kwhatif.policy.load import load_configuration
+from kwhatif.policy.load import default_configuration, load_configuration
 from kwhatif.scheduling.setup import Setup
+from kwhatif.versions import features_of
 from tests.builders import FEATURES, Json, cluster_of, node, pod, profile_document
 from tests.framework.plugins import AnyPlugin, made_up
 
@@ -62,6 +63,14 @@ def test_or_is_left_out_if_one_may() -> None:
     framework = setup.profile(setup.configuration.profiles[0]).framework
     assert setup.skipped == {"Mine"}
     assert "Mine" not in {plugin.name for plugin in framework.all_plugins}
+
+
+def test_what_kube_scheduler_has_for_groups_of_pods_is_left_out_and_told() -> None:
+    features = features_of("1.36", {"AllAlpha": True})
+    setup = Setup(default_configuration(features), features)
+    framework = setup.profile(setup.configuration.profiles[0]).framework
+    assert setup.skipped == {"GangScheduling", "PodGroupPodsCount", "TopologyPlacementGenerator"}
+    assert not setup.skipped & {plugin.name for plugin in framework.all_plugins}
 
 
 def test_a_plugin_that_cannot_be_made_is_named() -> None:
