@@ -1,0 +1,205 @@
+"""JSON Schemas, made from the Structs that decode, and all that a document has against them, in words.
+
+Formats of our own refuse fields that nobody knows, other than objects of Kubernetes: their Structs forbid them.
+``strictly`` decodes such a document; only one that does not decode is held against the schema, since that takes a
+hundred times as long, and what is said of it names the place, what was expected and what was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from kwhatif.api.alike import did_you_mean
+from kwhatif.api.decode import convert
+from kwhatif.api.mismatch import described, step
+from kwhatif.api.quantity import Quantity, QuantityError
+from kwhatif.errors import InputError
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
+
+__all__ = ["DRAFT", "components", "document_schema", "misfits", "strictly", "tidy", "validator", "without_nulls"]
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+Schema = dict[str, Any]
+T = TypeVar("T")
+
+_QUANTITY = {
+    "description": 'A number with an optional suffix, such as "500m", "1Gi" or 2.',
+    "type": ["string", "number"],
+    "format": "quantity",
+}
+_UNSAID = ("default", "title")
+
+
+# --- schemas
+
+
+def components(*types: Any) -> tuple[list[Schema], dict[str, Schema]]:
+    """A schema for each type, and the definitions that they refer to as ``#/$defs/NAME``."""
+    found, definitions = msgspec.json.schema_components(types, schema_hook=_of_quantity, ref_template="#/$defs/{name}")
+    return list(found), definitions
+
+
+def document_schema(
+    name: str,
+    api_version: str,
+    kind: str,
+    description: str,
+    properties: Mapping[str, Schema],
+    *,
+    required: tuple[str, ...] = ("apiVersion", "kind"),
+    definitions: Mapping[str, Schema] | None = None,
+    closed: bool = True,
+) -> Schema:
+    """The schema of a format of our own. A ``closed`` one has no other fields."""
+    return {
+        "$schema": DRAFT,
+        "$id": f"https://kwhatif.dev/schemas/{name}.schema.json",
+        "title": kind,
+        "description": description,
+        "type": "object",
+        "required": list(required),
+        "properties": {"apiVersion": {"const": api_version}, "kind": {"const": kind}, **tidy(dict(properties))},
+        **({"additionalProperties": False} if closed else {}),
+        **({"$defs": tidy(dict(sorted(definitions.items())))} if definitions else {}),
+    }
+
+
+def tidy(value: Any) -> Any:
+    """The same schema for readers: "this or null" on one level, and without defaults and titles."""
+    if isinstance(value, list):
+        return [tidy(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    # A property may be called like a keyword; what describes a property is always an object.
+    kept = {key: tidy(item) for key, item in value.items() if key not in _UNSAID or isinstance(item, dict)}
+    if kept.get("required") == []:
+        del kept["required"]
+    match kept.get("anyOf"):
+        case [{"type": str(one), **rest}, {"type": "null"}]:
+            return {"type": [one, "null"], **rest}
+    return kept
+
+
+def _of_quantity(type_: type[Any]) -> Schema:
+    """The schema of what is decoded by a rule of our own."""
+    if type_ is Quantity:
+        return _QUANTITY
+    raise NotImplementedError(f"no schema is known for {type_.__name__}")
+
+
+# --- what a schema has against a value
+
+
+def strictly(value: object, type_: type[T]) -> T:
+    """As ``convert``, into Structs that forbid what they do not know. Raises InputError with a ``place``."""
+    try:
+        return msgspec.convert(value, type_)
+    except (msgspec.ValidationError, NotImplementedError):
+        for place, text in misfits(without_nulls(value), _validator_of(type_)):
+            raise InputError(text, place=place) from None
+    return convert(value, type_)
+
+
+def without_nulls(value: Any) -> Any:
+    """Null is the same as absent."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def misfits(value: Any, validator: Validator) -> Iterator[tuple[str, str]]:
+    """Place and text of all that a schema does not allow, sorted by place."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for error in validator.iter_errors(value):
+        for leaf in _leaves(error):
+            place = "".join(f"[{key}]" if isinstance(key, int) else step(key) for key in leaf.absolute_path)
+            # Numbers padded, so that the tenth element comes after the second.
+            found.setdefault((f"${place}", _said(leaf)), [str(key).zfill(6) for key in leaf.absolute_path])
+    yield from sorted(found, key=lambda misfit: (found[misfit], misfit))
+
+
+def validator(schema: Schema) -> Validator:
+    """What holds values against a schema; it knows quantities."""
+    # Takes a while to import, and most documents are sound.
+    import jsonschema
+
+    checker = jsonschema.FormatChecker(())
+    checker.checks("quantity", QuantityError)(lambda value: Quantity.from_json(value) is not None)
+    return jsonschema.Draft202012Validator(schema, format_checker=checker)
+
+
+@cache
+def _validator_of(type_: Any) -> Validator:
+    (schema,), definitions = components(type_)
+    return validator({**schema, "$defs": definitions})
+
+
+def _leaves(error: ValidationError) -> Iterator[ValidationError]:
+    """Of "this or null", what speaks of this."""
+    if error.validator != "anyOf" or not error.context:
+        yield error
+        return
+    for inner in error.context:
+        if not (inner.validator == "type" and inner.validator_value == "null"):
+            yield from _leaves(inner)
+
+
+_TYPES = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "an integer",
+    "number": "a number",
+    "object": "an object",
+    "string": "a string",
+}
+_A_QUANTITY = 'a quantity such as "500m" or "1Gi"'
+
+
+def _said(error: ValidationError) -> str:
+    """A schema's complaint in the words of the reader that decodes."""
+    value: Any = error.instance
+    wanted: Any = error.validator_value
+    schema: Any = error.schema
+    match error.validator:
+        case "additionalProperties":
+            known = list(schema.get("properties", ()))
+            unknown = next(key for key in value if key not in known)
+            return f"unknown field {described(unknown)}{did_you_mean(unknown, known) or _one_of(known)}"
+        case "required":
+            return f"the field {next(key for key in wanted if key not in value)} is missing"
+        case "type" if schema.get("format") == "quantity":
+            expected = _A_QUANTITY
+        case "type":
+            names = [wanted] if isinstance(wanted, str) else wanted
+            expected = " or ".join(_TYPES[name] for name in names if name in _TYPES)
+        case "format":
+            expected = _A_QUANTITY
+        case "minimum" | "maximum":
+            expected = f"an integer {_range(schema.get('minimum'), schema.get('maximum'))}"
+        case "const":
+            expected = described(wanted)
+        case "enum":
+            expected = f"one of {', '.join(map(str, wanted))}" if len(wanted) > 1 else described(wanted[0])
+        case "minLength":
+            return "expected a name, found none"
+        case _:
+            return error.message
+    return f"expected {expected}, found {described(value)}"
+
+
+def _one_of(known: list[str]) -> str:
+    return f" (expected one of {', '.join(known)})"
+
+
+def _range(least: int | None, most: int | None) -> str:
+    if most is None:
+        return f"of at least {least}"
+    return f"of at most {most}" if least is None else f"from {least} to {most}"
