@@ -14,9 +14,11 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.cluster.columns import NodeColumns
 from kwhatif.cluster.devices import Devices
+from kwhatif.cluster.owners import Owners
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape
 from kwhatif.cluster.storage import Storage
+from kwhatif.cluster.tallies import Tallies
 from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.types import Int64Array
 from kwhatif.versions import Features
@@ -41,6 +43,7 @@ class Cluster:
     def __init__(self, nodes: Sequence[Node], shapes: ShapeTable, objects: Objects | None = None) -> None:
         self.shapes = shapes
         self.objects = objects or Objects()
+        self.owners = Owners(self.objects)
         self.storage = Storage(self.objects)
         self.devices = Devices(self.objects, shapes.features)
         self.nominated: dict[str, list[PodInfo]] = {}
@@ -58,9 +61,7 @@ class Cluster:
         self.ports = np.zeros((size, 0), np.bool_)
         self.pods_on: list[list[PodInfo]] = [[] for _ in range(size)]
         self.journal: list[int] = []
-        self._rows_of: list[dict[int, int]] = []
-        self._tallies: dict[Hashable, Tally] = {}
-        self._listeners: list[list[tuple[Tally, int]] | None] = []
+        self._tallies = Tallies(self.shapes, size)
         self._remembered: dict[Hashable, object] = {}
 
     @classmethod
@@ -169,21 +170,7 @@ class Cluster:
             requested[row] -= self.shapes.requests[index]
             self.non_zero[row] -= self.shapes.non_zero[index]
         self.pod_count[row] += sign
-        while len(self._rows_of) <= index:
-            self._rows_of.append({})
-            self._listeners.append(None)
-        rows = self._rows_of[index]
-        rows[row] = rows.get(row, 0) + sign
-        if not rows[row]:
-            del rows[row]
-        if self._tallies:
-            listeners = self._listeners[index]
-            if listeners is None:
-                listeners = self._listeners[index] = [
-                    (tally, weight) for tally in self._tallies.values() if (weight := int(tally.weights[index]))
-                ]
-            for tally, weight in listeners:
-                tally.add(row, sign * weight)
+        self._tallies.count(shape, row, sign)
         self.journal.append(row)
 
     def _set_ports(self, shape: PodShape, row: int, *, used: bool) -> None:
@@ -198,10 +185,6 @@ class Cluster:
             wider[:, : self.ports.shape[1]] = self.ports
             self.ports = wider
         return columns
-
-    def shape_rows(self, shape: PodShape) -> dict[int, int]:
-        """Row -> number of pods of this shape on it."""
-        return self._rows_of[shape.index] if shape.index < len(self._rows_of) else {}
 
     # --- nominations
 
@@ -224,19 +207,7 @@ class Cluster:
 
     def tally(self, spec: TallySpec) -> Tally:
         """The live tally of ``spec``, made when it is new."""
-        tally = self._tallies.get(spec.key)
-        if tally is None:
-            tally = Tally(spec, self.shapes, len(self))
-            weights = tally.weights
-            for index in np.flatnonzero(weights[: len(self._rows_of)]).tolist():
-                weight = int(weights[index])
-                for row, count in self._rows_of[index].items():
-                    tally.add(row, weight * count)
-                listeners = self._listeners[index]
-                if listeners is not None:
-                    listeners.append((tally, weight))
-            self._tallies[spec.key] = tally
-        return tally
+        return self._tallies.of(spec)
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
         """What a plugin works out once for all pods of a shape; may hold tallies, which stay live."""
@@ -254,7 +225,6 @@ class Cluster:
         """Forget all tallies and what plugins remembered; who holds such a thing must ask again."""
         self._remembered.clear()
         self._tallies.clear()
-        self._listeners = [None] * len(self._listeners)
 
     # --- nodes and copies
 
@@ -262,7 +232,7 @@ class Cluster:
         """An independent copy; node columns and shapes are shared. Cost grows with pods, not with their specs."""
         twin = object.__new__(Cluster)
         twin.shapes, twin.objects, twin.columns = self.shapes, self.objects, self.columns
-        twin.storage = self.storage.fork()
+        twin.owners, twin.storage = self.owners, self.storage.fork()
         twin.devices = self.devices.fork()
         twin.nominated = {name: list(infos) for name, infos in self.nominated.items()}
         twin._where = dict(self._where)
@@ -273,8 +243,7 @@ class Cluster:
         twin.port_index, twin.ports = dict(self.port_index), self.ports.copy()
         twin.pods_on = list(self.pods_on)
         twin.journal = []
-        twin._rows_of = [dict(rows) for rows in self._rows_of]
-        twin._tallies, twin._listeners, twin._remembered = {}, [None] * len(self._listeners), {}
+        twin._tallies, twin._remembered = self._tallies.fork(), {}
         return twin
 
     def without(self, names: Collection[str]) -> Cluster:
@@ -293,7 +262,7 @@ class Cluster:
         twin.pod_count, twin.ports = twin.pod_count[kept], twin.ports[kept]
         twin.pods_on = [twin.pods_on[row] for row in kept.tolist()]
         twin._where = {uid: (info, now[row]) for uid, (info, row) in twin._where.items()}
-        twin._rows_of = [{now[row]: count for row, count in rows.items()} for rows in twin._rows_of]
+        twin._tallies = twin._tallies.renumbered(place, len(kept))
         twin.nominated = {name: infos for name, infos in twin.nominated.items() if name not in names}
         twin.journal = []
         return twin

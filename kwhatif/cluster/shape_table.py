@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
+
 import msgspec
 import numpy as np
 
-from kwhatif.api.core import Affinity, Condition, Pod, PodAffinity, PodResourceClaim, PodSpec
+from kwhatif.api.core import Affinity, Condition, Pod, PodResourceClaim, PodSpec
 from kwhatif.api.meta import OwnerReference
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.selectors import RequiredNodeAffinity
 from kwhatif.cluster.axis import ResourceAxis
+from kwhatif.cluster.labels import GrowingCodes, LabelColumns
 from kwhatif.cluster.requests import (
     NON_ZERO,
     amounts,
@@ -18,27 +21,35 @@ from kwhatif.cluster.requests import (
     pod_requests,
     rounded_requests,
 )
-from kwhatif.cluster.shapes import AffinityTerm, HostPort, PodInfo, PodShape, is_read, start_time
-from kwhatif.cluster.types import Int64Array
+from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape, Selection, is_read, start_time
+from kwhatif.cluster.terms import TermIndex
+from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.versions import Features
 
 __all__ = ["ShapeTable"]
 
 
 class ShapeTable:
-    """All shapes met so far, ``affine`` those with pod affinity terms, and their numbers as arrays.
+    """All shapes met so far, numbered, and what is known of them as arrays.
 
     ``requests`` int64[T, R] and ``non_zero`` int64[T, 2] are what a pod of the shape adds to its node;
-    ``priorities`` int64[T].
+    ``priorities`` int64[T]. ``templates`` has the first shape of each template; ``affinity``, ``anti_affinity`` and so
+    on are the distinct terms that shapes have.
     """
 
     def __init__(self, features: Features) -> None:
         self.features = features
         self.resources = ResourceAxis()
         self.shapes: list[PodShape] = []
-        self.affine: list[PodShape] = []
+        self.templates: list[PodShape] = []
+        self.affinity, self.anti_affinity = TermIndex(), TermIndex()
+        self.preferred_affinity, self.preferred_anti_affinity = TermIndex(), TermIndex()
         self._examples: list[Pod] = []
-        self._by_key: dict[bytes, PodShape] = {}
+        self._template_of: dict[bytes, PodShape] = {}
+        self._by_labels: dict[tuple[int, frozenset[tuple[str, str]]], PodShape] = {}
+        self._labels = LabelColumns()
+        self._namespaces, self._going = GrowingCodes(), GrowingCodes()
+        self._template_numbers = array("q")
         self._requests = np.zeros((16, 8), np.int64)
         self._non_zero = np.zeros((16, 2), np.int64)
         self._priorities = np.zeros(16, np.int64)
@@ -93,6 +104,19 @@ class ShapeTable:
         spec = msgspec.structs.replace(info.pod.spec, scheduling_gates=None)
         return self.info(msgspec.structs.replace(info.pod, spec=spec))
 
+    def selected(self, selection: Selection, first: int = 0) -> BoolArray:
+        """bool[T - first]: which shapes, from the one numbered ``first`` on, a selection admits."""
+        mask = self._labels.matching(selection.selector, first)
+        if selection.namespaces is not None:
+            mask &= self._namespaces.among(selection.namespaces, first)
+        if selection.staying:
+            mask &= ~self._going.present(first)
+        return mask
+
+    def template_numbers(self, first: int = 0) -> IntpArray:
+        """intp[T - first]: the template of each shape from the one numbered ``first`` on."""
+        return np.array(self._template_numbers[first:], np.intp)
+
     def example(self, shape: PodShape) -> Pod:
         """Some pod of a shape."""
         return self._examples[shape.index]
@@ -128,7 +152,6 @@ class ShapeTable:
         key = self._encoder.encode(
             (
                 meta.namespace,
-                sorted((meta.labels or {}).items()),
                 controller,
                 meta.deletion_timestamp is not None,
                 _without_made_up_names(spec),
@@ -137,21 +160,29 @@ class ShapeTable:
                 own,
             )
         )
-        shape = self._by_key.get(key)
+        labels = meta.labels or {}
+        template = self._template_of.get(key)
+        if template is None:
+            template = self._template_of[key] = self._template(pod, controller)
+        look = (template.template, frozenset(labels.items()))
+        shape = self._by_labels.get(look)
         if shape is None:
-            shape = self._by_key[key] = self._make(pod, controller)
+            alike = msgspec.structs.replace(template, index=len(self.shapes), labels=labels)
+            shape = self._by_labels[look] = self._add(alike, template, pod)
         return shape
 
-    def _make(self, pod: Pod, controller: OwnerReference | None) -> PodShape:
+    def _template(self, pod: Pod, controller: OwnerReference | None) -> PodShape:
+        """A new template, whose first shape is about to be added."""
         spec, features, namespace = pod.spec, self.features, pod.metadata.namespace or "default"
         affinity = spec.affinity or Affinity()
         near, far = affinity.pod_affinity, affinity.pod_anti_affinity
         whole = features.fit_scores_whole_pods
         rounded = rounded_requests(spec) if features.requests_add_up_as_integers else None
-        shape = PodShape(
+        template = PodShape(
             index=len(self.shapes),
-            namespace=namespace,
+            template=len(self.templates),
             labels=pod.metadata.labels or {},
+            namespace=namespace,
             controller=controller,
             terminating=pod.metadata.deletion_timestamp is not None,
             spec=spec,
@@ -166,31 +197,38 @@ class ShapeTable:
             drift=overhead_drift(pod, features),
             ports=_host_ports(spec, features),
             node_affinity=RequiredNodeAffinity.of(spec),
-            affinity=_required(near, namespace),
-            anti_affinity=_required(far, namespace),
-            preferred_affinity=_preferred(near, namespace),
-            preferred_anti_affinity=_preferred(far, namespace),
+            affinity=self.affinity.required(near, namespace),
+            anti_affinity=self.anti_affinity.required(far, namespace),
+            preferred_affinity=self.preferred_affinity.preferred(near, namespace),
+            preferred_anti_affinity=self.preferred_anti_affinity.preferred(far, namespace),
         )
-        self.shapes.append(shape)
-        if shape.has_affinity_terms:
-            self.affine.append(shape)
-        self._examples.append(pod)
-        self._store(shape, non_zero_requests(pod, features))
-        return shape
+        for name in (*template.score_requests, *template.requests):
+            self.resources.column(name)
+        self.templates.append(template)
+        return template
 
-    def _store(self, shape: PodShape, non_zero: tuple[int, int]) -> None:
-        if shape.index >= len(self._priorities):
+    def _add(self, shape: PodShape, template: PodShape, pod: Pod) -> PodShape:
+        index = shape.index
+        self.shapes.append(shape)
+        self._examples.append(pod)
+        self._labels.append(shape.labels)
+        self._namespaces.append(shape.namespace)
+        self._going.append("" if shape.terminating else None)
+        self._template_numbers.append(shape.template)
+        if index >= len(self._priorities):
             self._requests = _doubled(self._requests)
             self._non_zero = _doubled(self._non_zero)
             self._priorities = _doubled(self._priorities)
-        columns = [(self.resources.column(name), amount) for name, amount in shape.score_requests.items()]
-        row = self.requests[shape.index]
-        for column, amount in columns:
-            row[column] = amount
-        self._non_zero[shape.index] = non_zero
-        self._priorities[shape.index] = shape.priority
-        for name in shape.requests:
-            self.resources.column(name)
+        if index == template.index:
+            row = self.requests[index]
+            for name, amount in shape.score_requests.items():
+                row[self.resources.column(name)] = amount
+            self._non_zero[index] = non_zero_requests(pod, self.features)
+            self._priorities[index] = shape.priority
+        else:
+            for matrix in (self._requests, self._non_zero, self._priorities):
+                matrix[index] = matrix[template.index]
+        return shape
 
 
 def _without_made_up_names(spec: PodSpec) -> PodSpec:
@@ -205,16 +243,6 @@ def _without_made_up_names(spec: PodSpec) -> PodSpec:
     if len(volumes) < len(spec.volumes or ()):
         spec = msgspec.structs.replace(spec, volumes=volumes or None)
     return spec
-
-
-def _required(side: PodAffinity | None, namespace: str) -> tuple[AffinityTerm, ...]:
-    terms = side.required_during_scheduling_ignored_during_execution if side else None
-    return tuple(AffinityTerm.of(term, namespace) for term in terms or ())
-
-
-def _preferred(side: PodAffinity | None, namespace: str) -> tuple[AffinityTerm, ...]:
-    terms = side.preferred_during_scheduling_ignored_during_execution if side else None
-    return tuple(AffinityTerm.of(t.pod_affinity_term, namespace, t.weight) for t in terms or ())
 
 
 def _host_ports(spec: PodSpec, features: Features) -> tuple[HostPort, ...]:

@@ -1,22 +1,25 @@
-"""Pods by shape: what scheduling can see of a pod, stored once for all pods of one template.
+"""Pods by shape: what scheduling can see of a pod, stored once for all pods that look alike.
 
 Two pods have the same shape when no plugin can tell them apart: same namespace, labels, controller, spec and
-resize status. A shape is numbered; its requests are a row of a matrix, so questions about many pods are
-answered by indexing with their shapes' numbers.
+resize status. Shapes that differ in nothing but labels are of one template. Both are numbered, so questions about many
+pods are answered by indexing with their shapes' numbers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
 import numpy as np
 
-from kwhatif.api.core import Pod, PodAffinityTerm, PodSpec, Volume
+from kwhatif.api.core import Pod, PodSpec, Volume
 from kwhatif.api.meta import OwnerReference
 from kwhatif.api.selectors import RequiredNodeAffinity, Selector
+from kwhatif.cluster.terms import AffinityTerm
 
-__all__ = ["NEVER_STARTED", "AffinityTerm", "HostPort", "PodInfo", "PodShape", "is_read", "start_time"]
+__all__ = ["NEVER_STARTED", "HostPort", "PodInfo", "PodShape", "Selection", "is_read", "start_time"]
 
 NEVER_STARTED = np.iinfo(np.int64).max
 """Start time of a pod that has none: upstream takes the present moment, later than any recorded one."""
@@ -25,47 +28,20 @@ HostPort = tuple[str, str, int]
 """(host IP, protocol, port), with 0.0.0.0 and TCP filled in."""
 
 
-@dataclass(frozen=True, slots=True)
-class AffinityTerm:
-    """A pod (anti-)affinity term with its selectors compiled; ``weight`` is 0 for required terms.
-
-    Upstream: kube-scheduler/framework/types.go (AffinityTerm).
-    """
-
-    selector: Selector
-    topology_key: str
-    namespaces: frozenset[str]
-    namespace_selector: Selector
-    weight: int = 0
-
-    @classmethod
-    def of(cls, term: PodAffinityTerm, namespace: str, weight: int = 0) -> AffinityTerm:
-        names = frozenset(term.namespaces or ())
-        if not names and term.namespace_selector is None:
-            names = frozenset((namespace,))
-        return cls(
-            Selector.of(term.label_selector),
-            term.topology_key,
-            names,
-            Selector.of(term.namespace_selector),
-            weight,
-        )
-
-
-@dataclass(slots=True, eq=False)
-class PodShape:
+class PodShape(msgspec.Struct, eq=False):
     """What scheduling can see of a pod.
 
-    Requests are by resource name, millicores for cpu, units for all else: ``requests`` are what must fit,
-    ``score_requests`` what the pod adds to its node (resizes counted). ``fit_score_requests`` are what
-    NodeResourcesFit scores with: defaults for containers that ask for nothing, and neither resizes nor pod-level
-    requests, since upstream leaves those switches of its scorer off. ``drift`` is what ``requests`` grow by with
-    every further sum (see ``requests.overhead_drift``).
+    All but ``index`` and ``labels`` are the same for all shapes of one ``template``. Requests are by resource name,
+    millicores for cpu, units for all else: ``requests`` are what must fit, ``score_requests`` what the pod adds to its
+    node (resizes counted). ``fit_score_requests`` are what NodeResourcesFit scores with: defaults for containers that
+    ask for nothing, and neither resizes nor pod-level requests, since upstream leaves those switches of its scorer
+    off. ``drift`` is what ``requests`` grow by with every further sum (see ``requests.overhead_drift``).
     """
 
     index: int
+    template: int
+    labels: Mapping[str, str]
     namespace: str
-    labels: dict[str, str]
     controller: OwnerReference | None
     terminating: bool
     spec: PodSpec
@@ -86,10 +62,6 @@ class PodShape:
         """Whether it has volumes of which more than the name is known; no plugin reads others."""
         return any(map(is_read, self.spec.volumes or ()))
 
-    @property
-    def has_affinity_terms(self) -> bool:
-        return bool(self.affinity or self.anti_affinity or self.preferred_affinity or self.preferred_anti_affinity)
-
 
 @dataclass(slots=True, eq=False)
 class PodInfo:
@@ -107,7 +79,25 @@ class PodInfo:
         return self.shape.priority
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Pods by labels and namespace, None for any; ``staying``: without those on their way out."""
+
+    selector: Selector
+    namespaces: frozenset[str] | None
+    staying: bool = False
+
+    def admits(self, shape: PodShape) -> bool:
+        """Whether pods of this shape are among them."""
+        if (self.namespaces is not None and shape.namespace not in self.namespaces) or (
+            self.staying and shape.terminating
+        ):
+            return False
+        return self.selector.matches(shape.labels)
+
+
 def is_read(volume: Volume) -> bool:
+    """Whether more than the volume's name is known."""
     return volume != Volume(name=volume.name)
 
 

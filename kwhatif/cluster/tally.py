@@ -14,24 +14,46 @@ import numpy as np
 
 from kwhatif.cluster.columns import Coded
 from kwhatif.cluster.shape_table import ShapeTable
-from kwhatif.cluster.shapes import PodShape
-from kwhatif.cluster.types import BoolArray, Int64Array
+from kwhatif.cluster.shapes import PodShape, Selection
+from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 
-__all__ = ["Tally", "TallySpec"]
+__all__ = ["Tally", "TallySpec", "Weighing"]
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """What a pod counts: the weights of all ``selections`` that admit it, and what its template counts.
+
+    ``of_template`` must not look at labels: it is asked once for all pods of a template.
+    """
+
+    selections: tuple[tuple[Selection, int], ...] = ()
+    of_template: Callable[[PodShape], int] | None = None
+
+    def of_shapes(self, shapes: ShapeTable, first: int = 0) -> Int64Array:
+        """int64[T - first]: the weights of all shapes from the one numbered ``first`` on."""
+        weights = np.zeros(len(shapes) - first, np.int64)
+        for selection, weight in self.selections:
+            weights += weight * shapes.selected(selection, first)
+        if self.of_template is not None:
+            templates, places = np.unique(shapes.template_numbers(first), return_inverse=True)
+            shared = [self.of_template(shapes.templates[number]) for number in templates]
+            weights += np.array(shared, np.int64)[places]
+        return weights
 
 
 @dataclass(frozen=True)
 class TallySpec:
-    """What to count: each pod adds ``weigh(its shape)`` to its node and, where ``eligible``, to its domain.
+    """What to count: each pod adds its ``weight`` to its node and, where ``eligible``, to its domain.
 
     ``topology`` is the label column whose values are the domains; None counts by node only. Specs with equal
-    ``key`` count the same. ``weigh_moved`` weighs pods that are only imagined to come or go, where upstream counts
-    those by another rule.
+    ``key`` count the same. ``moved`` weighs pods that are only imagined to come or go, where upstream counts those by
+    another rule.
     """
 
     key: Hashable
-    weigh: Callable[[PodShape], int]
-    weigh_moved: Callable[[PodShape], int] | None = None
+    weight: Weighing
+    moved: Weighing | None = None
     topology: Coded | None = None
     eligible: BoolArray | None = None
 
@@ -52,7 +74,6 @@ class Tally:
         self._moved_weights = self._weights
         self.by_node = np.zeros(size, np.int64)
         self.total = 0
-        self.version = 0
         topology = spec.topology
         self.by_domain = np.zeros(len(topology.values) + 1 if topology else 0, np.int64)
         self._domain_of: list[int] | None = None
@@ -63,26 +84,39 @@ class Tally:
     @property
     def weights(self) -> Int64Array:
         """int64[T]: the weight of every shape met so far."""
-        self._weights = _extended(self._weights, self._shapes.shapes, self.spec.weigh)
+        self._weights = self._extended(self._weights, self.spec.weight)
         return self._weights
 
     @property
     def moved_weights(self) -> Int64Array:
         """int64[T]: the weight of every shape when a pod is only imagined to move."""
-        if self.spec.weigh_moved is None:
+        if self.spec.moved is None:
             return self.weights
-        self._moved_weights = _extended(self._moved_weights, self._shapes.shapes, self.spec.weigh_moved)
+        self._moved_weights = self._extended(self._moved_weights, self.spec.moved)
         return self._moved_weights
+
+    def _extended(self, weights: Int64Array, weighing: Weighing) -> Int64Array:
+        known = len(weights)
+        return (
+            np.concatenate([weights, weighing.of_shapes(self._shapes, known)]) if known < len(self._shapes) else weights
+        )
 
     def add(self, row: int, amount: int) -> None:
         """Count ``amount`` more (or less) on a node."""
         self.by_node[row] += amount
-        self.version += 1
         if self._domain_of is None:
             self.total += amount
         elif (domain := self._domain_of[row]) >= 0:
             self.by_domain[domain] += amount
             self.total += amount
+
+    def fill(self, rows: IntpArray, amounts: Int64Array) -> None:
+        """Count the pods that are there already: intp[n] their rows, int64[n] what they count."""
+        np.add.at(self.by_node, rows, amounts)
+        counted = self.by_node * self.counted
+        self.total = int(counted.sum())
+        if self._domain_of is not None:
+            np.add.at(self.by_domain, np.array(self._domain_of, np.intp), counted)
 
     @cached_property
     def counted(self) -> Int64Array:
@@ -98,8 +132,3 @@ class Tally:
         if self._domain_of is not None:
             found[[d for d in self._domain_of if d >= 0]] = True
         return found
-
-
-def _extended(weights: Int64Array, shapes: list[PodShape], weigh: Callable[[PodShape], int]) -> Int64Array:
-    fresh = [weigh(shape) for shape in shapes[len(weights) :]]
-    return np.concatenate([weights, np.array(fresh, np.int64)]) if fresh else weights

@@ -108,7 +108,7 @@ class Plugin(Generic[F, P]):
     Without a PreScore, Score gets it as well.
 
     Scope NODE and ROW promise that the pod's own part (PreFilter, PreScore) looks at nothing but the pod and
-    Node objects, so it is asked once for all pods of one shape; CLUSTER plugins are asked for every pod.
+    Node objects, so it is asked once for all pods that look alike; CLUSTER plugins are asked for every pod.
     """
 
     name: ClassVar[str]
@@ -118,6 +118,13 @@ class Plugin(Generic[F, P]):
     """Kinds besides Node and Pod that its answers depend on."""
     also: ClassVar[Collection[str]] = ()
     """Extension points the upstream plugin has where there is nothing to do offline."""
+
+    reads_labels: ClassVar[bool] = True
+    """Whether what it says once for pods that look alike may depend on their labels.
+
+    That is what it answers with scope NODE or ROW, ``concerns`` and ``scopes``. If no plugin of a profile reads them
+    there, all pods of one template share these answers, whatever labels they have of their own.
+    """
 
     needs_pre_filter: bool = False
     needs_pre_score: ClassVar[bool] = False

@@ -17,7 +17,7 @@ from kwhatif.cluster.types import AnyArray, Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.framework.diagnosis import Diagnosis
-from kwhatif.framework.interface import HOOKS, MAX_SCORE, Plugin, PostFilterResult, overrides
+from kwhatif.framework.interface import HOOKS, MAX_SCORE, Plugin, PostFilterResult, Scope, overrides
 from kwhatif.framework.status import SKIP, Code, PermitWait, Rejection, Skip, Status
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ class Framework:
         self.scorers = [(plugin, weights[plugin.name]) for plugin in self._at["score"]]
         self._choosy = [plugin for plugin in self.all_plugins if overrides(type(plugin), "concerns")]
         self._turns: dict[frozenset[str], _Turns] = {}
-        self._turns_of: dict[PodShape, _Turns] = {}
+        self._turns_of: dict[int, _Turns] = {}
+        self._labels_matter = any(plugin.reads_labels and _speaks_once(plugin) for plugin in self.all_plugins)
         self._pre_scored = frozenset(plugin.name for plugin in self._at["preScore"])
 
     def request_sums(self, *, scored: bool) -> int:
@@ -86,15 +87,19 @@ class Framework:
             plugin.handle.cluster = cluster
         self._turns_of.clear()
 
+    def alike(self, shape: PodShape) -> int:
+        """A number that is the same for shapes which are all one to plugins that look at nodes one by one."""
+        return shape.index if self._labels_matter else shape.template
+
     def turns(self, pod: PodInfo) -> _Turns:
-        """Which plugins pods of this shape concern."""
-        turns = self._turns_of.get(pod.shape)
+        """Which plugins pods like this one concern."""
+        turns = self._turns_of.get(self.alike(pod.shape))
         if turns is None:
             idle = frozenset([plugin.name for plugin in self._choosy if not plugin.concerns(pod)])
             turns = self._turns.get(idle)
             if turns is None:
                 turns = self._turns[idle] = _Turns(idle, self._at)
-            self._turns_of[pod.shape] = turns
+            self._turns_of[self.alike(pod.shape)] = turns
         return turns
 
     # --- the queue
@@ -255,6 +260,12 @@ def _acts(plugin: AnyPlugin, point: str) -> bool:
     if point == "reserve":
         return overrides(type(plugin), "reserve") or overrides(type(plugin), "unreserve")
     return overrides(type(plugin), HOOKS[point])
+
+
+def _speaks_once(plugin: AnyPlugin) -> bool:
+    """Whether it says anything once for all pods that look alike."""
+    looks_at_nodes = {plugin.filter_scope, plugin.score_scope} != {Scope.CLUSTER}
+    return looks_at_nodes or overrides(type(plugin), "concerns") or overrides(type(plugin), "scopes")
 
 
 def _unprepared(plugin: AnyPlugin) -> Status:

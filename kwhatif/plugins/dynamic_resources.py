@@ -36,6 +36,7 @@ RESERVED_FOR_AT_MOST = 256
 
 class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
     name = "DynamicResources"
+    reads_labels = False
     needs_pre_filter = True
     reads = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
     requeue_on = MappingProxyType({Event.DEVICES_FREED: always, Event.DEVICE_CLAIM_CHANGED: is_own_device_claim})

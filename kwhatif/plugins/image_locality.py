@@ -19,6 +19,7 @@ MOST_PER_CONTAINER = 1000 * MIB
 
 class ImageLocality(Plugin[None, None]):
     name = "ImageLocality"
+    reads_labels = False
     score_scope = Scope.NODE
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:

@@ -5,41 +5,41 @@ Upstream: plugins/interpodaffinity (filtering.go, scoring.go).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
 
+from kwhatif.api.core import Namespace
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.shapes import AffinityTerm, PodInfo, PodShape
-from kwhatif.cluster.tally import Tally, TallySpec
+from kwhatif.cluster.shapes import PodInfo, PodShape
+from kwhatif.cluster.tally import Tally, TallySpec, Weighing
+from kwhatif.cluster.terms import AffinityTerm, TermIndex
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.events import Event, Happening
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
-from kwhatif.plugins.shared.affinity_terms import Incoming
+from kwhatif.plugins.shared.affinity_terms import OwnTerms, Weights, meant_by
 
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
 
-Weigh = Callable[[Incoming, str, PodShape], int]
 
-
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Neighbours:
     """Live counts by topology key: of pods the pod wants near, wants far, and of pods that want it far.
 
-    So many of the shapes with terms are ``known``: they have been asked whether theirs concern the pod.
+    ``required`` are the pod's own terms, ``itself`` says whether it is one that it wants to be near to.
     """
 
-    incoming: Incoming
+    required: tuple[AffinityTerm, ...]
+    itself: bool
     near: dict[str, Tally]
     far: dict[str, Tally]
-    unwelcoming: dict[str, Tally] = field(default_factory=dict)
-    known: int = 0
+    unwelcoming: dict[str, Tally]
 
     @property
     def silent(self) -> bool:
@@ -50,13 +50,37 @@ class Neighbours:
         return not (self.near or self.far or any(tally.total for tally in self.unwelcoming.values()))
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Preferences:
     """Live sums of weights by topology key, of the pod's own preferred terms and of other pods' terms about it."""
 
-    incoming: Incoming
-    tallies: dict[str, Tally] = field(default_factory=dict)
-    known: int = 0
+    tallies: dict[str, Tally]
+
+
+@dataclass(slots=True, eq=False)
+class Known:
+    """What is known of a cluster: the labels of namespaces, templates' own terms, and states.
+
+    A state is found by the pod's template and the terms of others that are about it, which pods with a label of their
+    own share. It is found faster by the pod's shape, as long as there are no more terms than when it was looked up.
+    """
+
+    namespaces: dict[str, Mapping[str, str]]
+    own: dict[int, OwnTerms] = field(default_factory=dict)
+    neighbours: dict[object, Neighbours] = field(default_factory=dict)
+    preferences: dict[object, Preferences] = field(default_factory=dict)
+    neighbours_of: dict[int, tuple[int, Neighbours]] = field(default_factory=dict)
+    preferences_of: dict[int, tuple[int, Preferences]] = field(default_factory=dict)
+
+    def terms_of(self, shape: PodShape) -> OwnTerms:
+        own = self.own.get(shape.template)
+        if own is None:
+            own = self.own[shape.template] = OwnTerms.of(shape, self.namespaces)
+        return own
+
+    def about(self, shape: PodShape, terms: TermIndex) -> tuple[AffinityTerm, ...]:
+        """The terms of other pods that are about this one."""
+        return terms.about(shape.namespace, shape.labels, self.namespaces.get(shape.namespace, {}))
 
 
 class InterPodAffinity(Plugin[Neighbours, Preferences]):
@@ -76,18 +100,17 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         self._hard_weight: int = handle.args.hard_pod_affinity_weight
         self._ignore_existing: bool = handle.args.ignore_preferred_terms_of_existing_pods
 
+    def _known(self, cluster: Cluster) -> Known:
+        return cluster.remember(
+            (self, "known"), lambda: Known({ns.name: ns.metadata.labels or {} for ns in cluster.objects.of(Namespace)})
+        )
+
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Neighbours | Skip:
-        state = cluster.remember((self, "filter", pod.shape.index), lambda: _neighbours(pod.shape, cluster))
-        affine = cluster.shapes.affine
-        if state.known < len(affine):
-            incoming = state.incoming
-            for shape in affine[state.known :]:
-                for term in shape.anti_affinity:
-                    if term.topology_key not in state.unwelcoming and incoming.met_by(term):
-                        state.unwelcoming[term.topology_key] = cluster.tally(
-                            _spec("unwelcoming", incoming, term.topology_key, cluster, Incoming.unwelcome_to)
-                        )
-            state.known = len(affine)
+        shape, known, terms = pod.shape, self._known(cluster), len(cluster.shapes.anti_affinity)
+        seen, state = known.neighbours_of.get(shape.index, (-1, None))
+        if state is None or seen != terms:
+            state = _neighbours(shape, cluster, known)
+            known.neighbours_of[shape.index] = terms, state
         return SKIP if state.silent and self.handle.features.filters_can_be_skipped else state
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Neighbours) -> Iterator[Rejection]:
@@ -108,45 +131,28 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         shape, cluster = pod.shape, nodes.cluster
         if self._ignore_existing and not (shape.preferred_affinity or shape.preferred_anti_affinity):
             return SKIP
-        state = cluster.remember((self, "score", shape.index), lambda: Preferences(Incoming.of(shape, cluster.objects)))
-        affine = cluster.shapes.affine
-        if state.known < len(affine):
-            incoming = state.incoming
-            keys = [t.topology_key for t in (*incoming.preferred, *incoming.preferred_anti)]
-            for other in affine[state.known :]:
-                keys += [t.topology_key for t in self._terms_about(other) if incoming.met_by(t)]
-            for key in keys:
-                if key not in state.tallies:
-                    state.tallies[key] = cluster.tally(
-                        _spec((self._hard_weight,), incoming, key, cluster, self._weight_between)
-                    )
-            state.known = len(affine)
+        known, table = self._known(cluster), cluster.shapes
+        terms = len(table.affinity) + len(table.preferred_affinity) + len(table.preferred_anti_affinity)
+        seen, state = known.preferences_of.get(shape.index, (-1, None))
+        if state is None or seen != terms:
+            state = self._preferences(shape, cluster, known)
+            known.preferences_of[shape.index] = terms, state
         return state if state.tallies else SKIP
 
-    def _terms_about(self, other: PodShape) -> Iterator[AffinityTerm]:
+    def _preferences(self, shape: PodShape, cluster: Cluster, known: Known) -> Preferences:
+        table = cluster.shapes
+        about = [(term, term.weight) for term in known.about(shape, table.preferred_affinity)]
+        about += [(term, -term.weight) for term in known.about(shape, table.preferred_anti_affinity)]
         if self._hard_weight > 0:
-            yield from other.affinity
-        yield from other.preferred_affinity
-        yield from other.preferred_anti_affinity
-
-    def _weight_between(self, incoming: Incoming, key: str, other: PodShape) -> int:
-        """What a pod of shape ``other`` adds to the score of nodes in its own domain of ``key``."""
-        weight = 0
-        for sign, own, its in (
-            (1, incoming.preferred, other.preferred_affinity),
-            (-1, incoming.preferred_anti, other.preferred_anti_affinity),
-        ):
-            for term in own:
-                if term.topology_key == key and incoming.meets(term, other):
-                    weight += sign * term.weight
-            for term in its:
-                if term.topology_key == key and incoming.met_by(term):
-                    weight += sign * term.weight
-        if self._hard_weight > 0:
-            for term in other.affinity:
-                if term.topology_key == key and incoming.met_by(term):
-                    weight += self._hard_weight
-        return weight
+            about += [(term, self._hard_weight) for term in known.about(shape, table.affinity)]
+        look = (shape.template, tuple(term for term, _ in about))
+        state = known.preferences.get(look)
+        if state is None:
+            own, others = known.terms_of(shape).preferred, _by_key(about)
+            state = known.preferences[look] = Preferences(
+                {key: _tally(cluster, key, own.get(key, ()), others.get(key, ())) for key in {**own, **others}}
+            )
+        return state
 
     def score(self, pod: PodInfo, nodes: NodeView, state: Preferences) -> Int64Array:
         total = np.zeros(nodes.size, np.int64)
@@ -163,19 +169,45 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         return (float(MAX_SCORE) * ((scores - least) / float(most - least))).astype(np.int64)
 
 
-def _neighbours(shape: PodShape, cluster: Cluster) -> Neighbours:
-    incoming = Incoming.of(shape, cluster.objects)
-    near = {
-        t.topology_key: _spec("near", incoming, t.topology_key, cluster, Incoming.wants_near) for t in incoming.required
-    }
-    far = {
-        t.topology_key: _spec("far", incoming, t.topology_key, cluster, Incoming.wants_far)
-        for t in incoming.required_anti
-    }
-    return Neighbours(
-        incoming,
-        {key: cluster.tally(spec) for key, spec in near.items()},
-        {key: cluster.tally(spec) for key, spec in far.items()},
+def _neighbours(shape: PodShape, cluster: Cluster, known: Known) -> Neighbours:
+    own, about = known.terms_of(shape), known.about(shape, cluster.shapes.anti_affinity)
+    itself = own.near is not None and own.near.admits(shape)
+    look = (shape.template, itself, about)
+    state = known.neighbours.get(look)
+    if state is None:
+        near: Weights = () if own.near is None else ((own.near, 1),)
+        others = _by_key((term, 1) for term in about)
+        state = known.neighbours[look] = Neighbours(
+            shape.affinity,
+            itself,
+            {key: _tally(cluster, key, near) for key in own.near_by},
+            {key: _tally(cluster, key, selections) for key, selections in own.far.items()},
+            {key: _tally(cluster, key, (), terms) for key, terms in others.items()},
+        )
+    return state
+
+
+def _by_key(terms: Iterable[tuple[AffinityTerm, int]]) -> dict[str, tuple[tuple[AffinityTerm, int], ...]]:
+    found: dict[str, tuple[tuple[AffinityTerm, int], ...]] = {}
+    for term, weight in terms:
+        found[term.topology_key] = (*found.get(term.topology_key, ()), (term, weight))
+    return found
+
+
+def _tally(cluster: Cluster, key: str, selections: Weights, terms: tuple[tuple[AffinityTerm, int], ...] = ()) -> Tally:
+    """A live sum by domain of ``key``: over the selections that admit a pod, and over the terms that it has."""
+    weights = dict(terms)
+
+    def held(other: PodShape) -> int:
+        theirs = (*other.affinity, *other.anti_affinity, *other.preferred_affinity, *other.preferred_anti_affinity)
+        return sum(weights.get(term, 0) for term in theirs)
+
+    return cluster.tally(
+        TallySpec(
+            ("affinity", key, selections, terms),
+            Weighing(selections, held if weights else None),
+            topology=cluster.columns.label(key),
+        )
     )
 
 
@@ -199,7 +231,7 @@ def _near_enough(state: Neighbours, nodes: NodeView) -> BoolArray:
         exist &= _here(tally, key, nodes) > 0
         shift = nodes.shift(tally)
         nobody &= (tally.total if shift is None else tally.total + shift) == 0
-    if not state.incoming.meets_itself:
+    if not state.itself:
         nobody[:] = False
     return labelled & (exist | nobody)
 
@@ -211,7 +243,7 @@ class _Lonely:
 
     def __call__(self, place: int) -> str:
         texts = []
-        for term in self.state.incoming.required:
+        for term in self.state.required:
             column = self.nodes.columns.label(term.topology_key)
             code = self.nodes.label(term.topology_key)[place]
             if code < 0:
@@ -237,21 +269,9 @@ class _Crowd:
         return "; ".join(texts)
 
 
-def _spec(purpose: object, incoming: Incoming, key: str, cluster: Cluster, weigh: Weigh) -> TallySpec:
-    return TallySpec(
-        ("affinity", purpose, incoming, key),
-        lambda shape: weigh(incoming, key, shape),
-        topology=cluster.columns.label(key),
-    )
-
-
 def _meets_all(terms: Sequence[AffinityTerm], shape: PodShape) -> bool:
     """Whether a pod is one that all the terms are about, namespace selectors asked of no labels (as upstream)."""
-    return bool(terms) and all(
-        (shape.namespace in term.namespaces or term.namespace_selector.matches({}))
-        and term.selector.matches(shape.labels)
-        for term in terms
-    )
+    return bool(terms) and all(meant_by(term, {}).admits(shape) for term in terms)
 
 
 def _wanted_near(waiting: PodInfo, happening: Happening) -> bool:

@@ -33,6 +33,7 @@ class Preferences:
 
 class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
     name = "NodeAffinity"
+    reads_labels = False
     requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
     score_scope = Scope.NODE

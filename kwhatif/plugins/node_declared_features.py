@@ -28,6 +28,7 @@ class NeededFeatures:
 
 class NodeDeclaredFeatures(Plugin[NeededFeatures, None]):
     name = "NodeDeclaredFeatures"
+    reads_labels = False
     needs_pre_filter = True
     requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE

@@ -15,6 +15,7 @@ from kwhatif.framework.status import Rejection
 
 class NodeName(Plugin[None, None]):
     name = "NodeName"
+    reads_labels = False
     requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
 

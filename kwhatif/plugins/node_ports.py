@@ -26,6 +26,7 @@ class WantedPorts:
 
 class NodePorts(Plugin[WantedPorts, None]):
     name = "NodePorts"
+    reads_labels = False
     needs_pre_filter = True
     filter_scope = Scope.ROW
     requeue_on = MappingProxyType({Event.POD_DELETED: lambda waiting, happening: _shares_port(waiting, happening)})

@@ -19,6 +19,7 @@ from kwhatif.plugins.shared.device_totals import scores_devices, with_devices
 
 class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
     name = "NodeResourcesBalancedAllocation"
+    reads_labels = False
     score_scope = Scope.ROW
 
     def __init__(self, handle: Handle) -> None:

@@ -39,6 +39,7 @@ class Wanted:
 
 class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
     name = "NodeResourcesFit"
+    reads_labels = False
     needs_pre_filter = True
     filter_scope = Scope.ROW
     score_scope = Scope.ROW

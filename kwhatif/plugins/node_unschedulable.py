@@ -17,6 +17,7 @@ CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 class NodeUnschedulable(Plugin[None, None]):
     name = "NodeUnschedulable"
+    reads_labels = False
     requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
 

@@ -78,6 +78,7 @@ class NewVolumes:
 
 class NodeVolumeLimits(Plugin[NewVolumes, None]):
     name = "NodeVolumeLimits"
+    reads_labels = False
     requeue_on = MappingProxyType({Event.POD_DELETED: lambda waiting, happening: _had_volumes(happening)})
     reads = ("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "VolumeAttachment")
 

@@ -6,13 +6,13 @@ Upstream: plugins/podtopologyspread (common.go, filtering.go, scoring.go).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.types import BoolArray, Float64Array, Int64Array
 from kwhatif.cluster.view import NodeView
@@ -30,6 +30,7 @@ from kwhatif.plugins.shared.spread_constraints import (
 
 MISSING_LABEL = "node(s) didn't match pod topology spread constraints (missing required label)"
 TOO_MANY = "node(s) didn't match pod topology spread constraints"
+HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,17 @@ class Counted:
 @dataclass(frozen=True, slots=True)
 class Spread:
     constraints: tuple[Counted, ...]
+
+
+UNCONSTRAINED = Spread(())
+
+
+@dataclass(slots=True, eq=False)
+class Known:
+    """What is known of a cluster: live counts by template and what else the constraints depend on, and by shape."""
+
+    counts: dict[Hashable, tuple[tuple[Constraint, Tally], ...]] = field(default_factory=dict)
+    of_shape: dict[int, Spread] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,35 +81,46 @@ class PodTopologySpread(Plugin[Spread, Scores]):
         other = happening.pod
         if other is None or other.shape.namespace != waiting.shape.namespace or not happening.concerns_neighbours:
             return False
-        constraints = self._source.of(waiting.shape, happening.cluster, "DoNotSchedule")
+        constraints = self._source.of(waiting.shape, happening.cluster, HARD)
         return any(constraint.selector.matches(other.shape.labels) for constraint in constraints)
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)
         self._source = ConstraintSource(handle.args, handle.features)
 
-    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Spread | Skip:
-        return cluster.remember((self, "filter", pod.shape.index), lambda: self._hard(pod, cluster))
-
-    def _hard(self, pod: PodInfo, cluster: Cluster) -> Spread | Skip:
-        constraints = self._source.of(pod.shape, cluster, "DoNotSchedule")
-        if not constraints:
-            return SKIP
-        keys_present = all_keys_present(constraints, cluster.columns)
-        return Spread(
-            tuple(
-                Counted(
-                    constraint,
-                    cluster.tally(self._hard_count(constraint, pod, cluster, keys_present)),
-                    int(constraint.selector.matches(pod.shape.labels)),
-                )
-                for constraint in constraints
+    def _spread(self, shape: PodShape, cluster: Cluster, action: str) -> Spread:
+        """The pod's constraints with this ``whenUnsatisfiable``."""
+        known = cluster.remember((self, action), Known)
+        spread = known.of_shape.get(shape.index)
+        if spread is None:
+            look = (shape.template, self._source.look(shape, cluster))
+            counts = known.counts.get(look)
+            if counts is None:
+                counts = known.counts[look] = self._counts(shape, cluster, action)
+            itself = (int(constraint.selector.matches(shape.labels)) for constraint, _ in counts)
+            spread = known.of_shape[shape.index] = (
+                Spread(tuple(Counted(*count, one) for count, one in zip(counts, itself, strict=True)))
+                if counts
+                else UNCONSTRAINED
             )
-        )
+        return spread
 
-    def _hard_count(self, constraint: Constraint, pod: PodInfo, cluster: Cluster, keys_present: BoolArray) -> TallySpec:
-        spec = constraint.tally(pod.shape, cluster, keys_present, self.handle.features)
-        return in_whole_domains(spec) if self.handle.features.spread_counts_whole_domains else spec
+    def _counts(self, shape: PodShape, cluster: Cluster, action: str) -> tuple[tuple[Constraint, Tally], ...]:
+        constraints, features = self._source.of(shape, cluster, action), self.handle.features
+        hard = action == HARD
+        present = all_keys_present(constraints, cluster.columns) if hard or self._require_all(shape) else None
+
+        def spec(constraint: Constraint) -> TallySpec:
+            if not hard and constraint.topology_key == HOSTNAME:
+                return constraint.tally_by_node(shape)
+            by_domain = constraint.tally(shape, cluster, present, features)
+            return in_whole_domains(by_domain) if hard and features.spread_counts_whole_domains else by_domain
+
+        return tuple((constraint, cluster.tally(spec(constraint))) for constraint in constraints)
+
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Spread | Skip:
+        spread = self._spread(pod.shape, cluster, HARD)
+        return spread if spread.constraints else SKIP
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Spread) -> Iterator[Rejection]:
         alive = np.ones(nodes.size, np.bool_)
@@ -113,8 +136,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
             alive &= ~(missing | crowded)
 
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: Spread | None) -> Scores | Skip:
-        cluster = nodes.cluster
-        soft = cluster.remember((self, "score", pod.shape.index), lambda: self._soft(pod, cluster))
+        soft = self._spread(pod.shape, nodes.cluster, SOFT)
         if not soft.constraints and self.handle.features.spread_skips_score:
             return SKIP
         ignored = self._ignored(pod, nodes, soft)
@@ -139,34 +161,15 @@ class PodTopologySpread(Plugin[Spread, Scores]):
         return Scores(ignored, scores if ignored is None else np.where(ignored, 0, scores))
 
     def _ignored(self, pod: PodInfo, nodes: NodeView, soft: Spread) -> BoolArray | None:
-        if not self._require_all(pod):
+        if not self._require_all(pod.shape):
             return None
         ignored = np.zeros(nodes.size, np.bool_)
         for counted in soft.constraints:
             ignored |= nodes.label(counted.constraint.topology_key) < 0
         return ignored if ignored.any() else None
 
-    def _require_all(self, pod: PodInfo) -> bool:
-        return bool(pod.shape.spec.topology_spread_constraints) or not self._source.system_defaulted
-
-    def _soft(self, pod: PodInfo, cluster: Cluster) -> Spread:
-        constraints = self._source.of(pod.shape, cluster, "ScheduleAnyway")
-        keys_present = all_keys_present(constraints, cluster.columns) if self._require_all(pod) else None
-        features = self.handle.features
-        return Spread(
-            tuple(
-                Counted(
-                    constraint,
-                    cluster.tally(
-                        constraint.tally_by_node(pod.shape)
-                        if constraint.topology_key == HOSTNAME
-                        else constraint.tally(pod.shape, cluster, keys_present, features)
-                    ),
-                    0,
-                )
-                for constraint in constraints
-            )
-        )
+    def _require_all(self, shape: PodShape) -> bool:
+        return bool(shape.spec.topology_spread_constraints) or not self._source.system_defaulted
 
     def score(self, pod: PodInfo, nodes: NodeView, state: Scores) -> Int64Array:
         return state.scores

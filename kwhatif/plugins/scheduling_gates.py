@@ -12,6 +12,7 @@ from kwhatif.framework.status import Status
 
 class SchedulingGates(Plugin[None, None]):
     name = "SchedulingGates"
+    reads_labels = False
     requeue_on = MappingProxyType({Event.GATES_REMOVED: lambda waiting, happening: happening.pod is waiting})
 
     def concerns(self, pod: PodInfo) -> bool:

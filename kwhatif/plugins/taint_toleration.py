@@ -21,6 +21,7 @@ from kwhatif.framework.status import Rejection
 
 class TaintToleration(Plugin[None, None]):
     name = "TaintToleration"
+    reads_labels = False
     requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
     score_scope = Scope.NODE

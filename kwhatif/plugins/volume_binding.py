@@ -66,6 +66,7 @@ class Claims:
 
 class VolumeBinding(Plugin[Claims, Claims]):
     name = "VolumeBinding"
+    reads_labels = False
     needs_pre_filter = True
     reads = (
         "CSIDriver",

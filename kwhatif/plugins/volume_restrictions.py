@@ -14,7 +14,7 @@ import numpy as np
 from kwhatif.api.core import Volume
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
-from kwhatif.cluster.tally import Tally, TallySpec
+from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.events import Event, Happening, Hint, always
 from kwhatif.framework.interface import Handle, Plugin
@@ -67,6 +67,7 @@ class ClaimsInUse:
 
 class VolumeRestrictions(Plugin[Restrictions, None]):
     name = "VolumeRestrictions"
+    reads_labels = False
     reads = ("PersistentVolumeClaim",)
 
     @property
@@ -145,16 +146,13 @@ def _clashing(shape: PodShape, disks: Sequence[Volume]) -> TallySpec:
     def clashes(other: PodShape) -> int:
         return int(any(_clash(mine, its) for mine in disks for its in other.spec.volumes or ()))
 
-    return TallySpec(("disks", shape.index), clashes)
+    return TallySpec(("disks", shape.template), Weighing(of_template=clashes))
 
 
 def _moving(exclusive: frozenset[str]) -> TallySpec:
     """Counts pods that are imagined to come or go by claim names alone, whatever their namespace, as upstream does."""
-    return TallySpec(
-        ("claims moved", exclusive),
-        lambda other: 0,
-        lambda other: sum(name in exclusive for name in _claims_named(other)),
-    )
+    named = Weighing(of_template=lambda other: sum(name in exclusive for name in _claims_named(other)))
+    return TallySpec(("claims moved", exclusive), Weighing(), named)
 
 
 def _claims_named(shape: PodShape) -> list[str]:

@@ -45,6 +45,7 @@ class Topologies:
 
 class VolumeZone(Plugin[Topologies, None]):
     name = "VolumeZone"
+    reads_labels = False
 
     @property
     def requeue_hints(self) -> Mapping[Event, Hint]:

@@ -113,17 +113,17 @@ class Scheduler:
             pod.shape = self.cluster.shapes.drifted(pod, self.framework.request_sums(scored=scored))
 
     def evaluation(self, pod: PodInfo) -> Evaluation:
-        """What is known of the pod's shape, brought up to date as far as the cycle needs."""
-        index = pod.shape.index
-        evaluation = self._evaluations.pop(index, None)
+        """What is known of pods like this one, brought up to date as far as the cycle needs."""
+        if self.cluster.too_many_tallies:
+            self.cluster.drop_tallies()
+            self._evaluations.clear()
+        alike = self.framework.alike(pod.shape)
+        evaluation = self._evaluations.pop(alike, None)
         if evaluation is None:
             if len(self._evaluations) >= self._room:
                 del self._evaluations[next(iter(self._evaluations))]
-            if self.cluster.too_many_tallies:
-                self.cluster.drop_tallies()
-                self._evaluations.clear()
             evaluation = Evaluation(self.framework, self.cluster, pod)
-        self._evaluations[index] = evaluation
+        self._evaluations[alike] = evaluation
         return evaluation
 
     def diagnose(self, pod: PodInfo, evaluation: Evaluation, asking: Asking | None = None) -> Diagnosis:

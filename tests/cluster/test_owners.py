@@ -5,7 +5,6 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
-from kwhatif.cluster.owners import default_selector
 from tests.builders import (
     cluster_of,
     pod,
@@ -95,7 +94,7 @@ OF_SET = ("apps/v1", "ReplicaSet", "set")
 )
 def test_default_selector(waiting: Pod, objects: list[Resource], selector: str) -> None:
     cluster = cluster_of([], objects=objects)
-    assert str(default_selector(cluster.shapes.info(waiting).shape, cluster.objects)) == selector
+    assert str(cluster.owners.default_selector(cluster.shapes.info(waiting).shape)) == selector
 
 
 def test_an_owner_that_is_no_controller_has_no_say() -> None:
@@ -103,4 +102,4 @@ def test_an_owner_that_is_no_controller_has_no_say() -> None:
     (owner,) = owned.metadata.owner_references or ()
     mere = replace(owned.metadata, owner_references=[replace(owner, controller=None)])
     cluster = cluster_of([], objects=[replica_set("set", select(app="web"))])
-    assert default_selector(cluster.shapes.info(replace(owned, metadata=mere)).shape, cluster.objects).empty
+    assert cluster.owners.default_selector(cluster.shapes.info(replace(owned, metadata=mere)).shape).empty

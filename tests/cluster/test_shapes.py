@@ -172,8 +172,6 @@ def test_terms_mean_their_own_namespace_unless_they_say_otherwise() -> None:
     assert [sorted(term.namespaces) for term in shape.affinity] == [["home"], ["x", "y"], []]
     assert [str(term.namespace_selector) for term in shape.affinity] == ["<none>", "<none>", "team=blue"]
     assert [term.weight for term in (*shape.affinity, *shape.preferred_anti_affinity)] == [0, 0, 0, 7]
-    assert shape.has_affinity_terms
-    assert not table().info(pod()).shape.has_affinity_terms
 
 
 def test_a_term_that_cannot_be_read_is_refused() -> None:

@@ -6,9 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.shapes import PodShape
-from kwhatif.cluster.tally import TallySpec
+from kwhatif.cluster.shapes import Selection
+from kwhatif.cluster.tally import TallySpec, Weighing
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.evaluation import change_of
 from tests.builders import HOSTNAME, ZONE, cluster_of, node, pod, pods_on
@@ -18,12 +19,15 @@ WEB = {"app": "web"}
 NODES = [node("a0", zone="z0"), node("a1", zone="z0"), node("b", zone="z1"), node("lost")]
 
 
-def webs(shape: PodShape) -> int:
-    return int(shape.labels.get("app") == "web")
+def labelled(**labels: str) -> Selection:
+    return Selection(Selector.of_labels(labels), None)
+
+
+WEBS = Weighing(((labelled(app="web"), 1),))
 
 
 def by_zone(cluster: Cluster, **more: object) -> TallySpec:
-    return TallySpec("by zone", webs, topology=cluster.columns.label(ZONE), **more)  # type: ignore[arg-type]
+    return TallySpec("by zone", WEBS, topology=cluster.columns.label(ZONE), **more)  # type: ignore[arg-type]
 
 
 def test_pods_are_counted_by_node_and_by_domain() -> None:
@@ -40,7 +44,7 @@ def test_pods_are_counted_by_node_and_by_domain() -> None:
 
 def test_without_a_topology_nodes_are_all_there_is() -> None:
     cluster = cluster_of(NODES, pods_on({"a0": 2, "lost": 4}, labels=WEB))
-    tally = cluster.tally(TallySpec("by node", webs))
+    tally = cluster.tally(TallySpec("by node", WEBS))
     assert tally.total == 6
     assert tally.by_domain.shape == (0,)
     assert tally.counted.tolist() == [1, 1, 1, 1]
@@ -80,7 +84,7 @@ def test_a_plugins_memory_is_made_once_and_dropped_with_the_tallies() -> None:
 
 def test_a_change_is_weighed_by_its_own_rule() -> None:
     cluster = cluster_of(NODES, pods_on({"a0": 2}, labels=WEB))
-    tally = cluster.tally(by_zone(cluster, weigh_moved=lambda shape: 10))
+    tally = cluster.tally(by_zone(cluster, moved=Weighing(of_template=lambda shape: 10)))
     row = cluster.columns.row("a0")
     assert row is not None
     rows = np.array([row], np.intp)
@@ -97,12 +101,8 @@ def specs_of(cluster: Cluster) -> list[TallySpec]:
     """Tallies of several kinds: by zone, by host, by node, and with nodes left out."""
     even = np.arange(len(cluster)) % 2 == 0
 
-    def apps(shape: PodShape) -> int:
-        return {"a": 1, "b": 3}.get(shape.labels.get("app", ""), 0)
-
-    def priorities(shape: PodShape) -> int:
-        return shape.priority
-
+    apps = Weighing(((labelled(app="a"), 1), (labelled(app="b"), 3)))
+    priorities = Weighing(of_template=lambda shape: shape.priority)
     return [
         TallySpec("zones", apps, topology=cluster.columns.label(ZONE)),
         TallySpec("hosts", priorities, topology=cluster.columns.label(HOSTNAME)),
@@ -131,5 +131,5 @@ def test_counting_along_is_counting_anew(scenario: Scenario, data: st.DataObject
         assert tally.by_node.tolist() == anew.by_node.tolist()
         assert tally.by_domain.tolist() == anew.by_domain.tolist()
         assert tally.total == anew.total
-        recount = [sum(spec.weigh(info.shape) for info in pods) for pods in cluster.pods_on]
+        recount = [sum(int(tally.weights[info.shape.index]) for info in pods) for pods in cluster.pods_on]
         assert tally.by_node.tolist() == recount

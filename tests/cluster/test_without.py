@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.tally import TallySpec
+from kwhatif.cluster.tally import TallySpec, Weighing
 from tests.builders import ZONE, cluster_of, node, pod
 from tests.strategies import Scenario, scenarios
 
@@ -15,6 +15,7 @@ from tests.strategies import Scenario, scenarios
 def contents(cluster: Cluster) -> object:
     """All there is to know of a cluster, by name."""
     names = cluster.columns.names
+    everybody = cluster.tally(TallySpec("everybody", Weighing(of_template=lambda shape: 1)))
     requested, resources = cluster.requested, cluster.shapes.resources.names
     return {
         name: (
@@ -24,7 +25,7 @@ def contents(cluster: Cluster) -> object:
             int(cluster.pod_count[row]),
             sorted(info.key for info in cluster.pods_on[row]),
             sorted(port for port, column in cluster.port_index.items() if cluster.ports[row, column]),
-            {shape.index: cluster.shape_rows(shape).get(row, 0) for shape in cluster.shapes.shapes},
+            int(everybody.by_node[row]),
         )
         for row, name in enumerate(names)
     }
@@ -59,9 +60,9 @@ def test_labels_taints_and_domains_are_those_of_the_nodes_that_are_left() -> Non
 def test_a_tally_made_between_two_pods_of_a_shape_counts_both() -> None:
     cluster = cluster_of([node("a"), node("b")])
     first, second = (cluster.shapes.info(pod(name, labels={"app": "web"})) for name in ("p", "q"))
-    early = cluster.tally(TallySpec("early", lambda shape: 1, None))
+    early = cluster.tally(TallySpec("early", Weighing(of_template=lambda shape: 1)))
     cluster.assume(first, 0)
-    late = cluster.tally(TallySpec("late", lambda shape: 2, None))
+    late = cluster.tally(TallySpec("late", Weighing(of_template=lambda shape: 2)))
     cluster.assume(second, 1)
     assert early.by_node.tolist() == [1, 1]
     assert late.by_node.tolist() == [2, 2]

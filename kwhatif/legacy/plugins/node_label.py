@@ -19,6 +19,7 @@ from kwhatif.framework.status import Rejection
 
 class NodeLabel(Plugin[None, None]):
     name = "NodeLabel"
+    reads_labels = False
     filter_scope = Scope.NODE
     score_scope = Scope.NODE
     requeue_on = MappingProxyType({})

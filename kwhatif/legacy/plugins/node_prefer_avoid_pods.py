@@ -22,6 +22,7 @@ _CONTROLLERS = ("ReplicationController", "ReplicaSet")
 
 class NodePreferAvoidPods(Plugin[None, None]):
     name = "NodePreferAvoidPods"
+    reads_labels = False
     score_scope = Scope.NODE
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:

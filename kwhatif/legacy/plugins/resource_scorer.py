@@ -18,6 +18,7 @@ from kwhatif.plugins.shared.resource_rates import Rate, least_allocated, most_al
 class _ResourceScorer(Plugin[None, None]):
     """A scorer of its own: it counts requests as these plugins did, container by container."""
 
+    reads_labels = False
     score_scope = Scope.ROW
     rate: Rate
 
@@ -29,7 +30,7 @@ class _ResourceScorer(Plugin[None, None]):
             requests = scored_requests(pod.shape.spec, missing=NON_ZERO)
             return ScoredResources.of(resources, requests, cluster, with_defaults=True)
 
-        scored = cluster.remember((self, pod.shape.index), asked)
+        scored = cluster.remember((self, pod.shape.template), asked)
         return self.rate(scored.on(nodes), scored)
 
 

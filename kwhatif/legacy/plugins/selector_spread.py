@@ -9,9 +9,8 @@ import numpy as np
 
 from kwhatif.api.core import Node
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.owners import default_selector
-from kwhatif.cluster.shapes import PodInfo, PodShape
-from kwhatif.cluster.tally import Tally, TallySpec
+from kwhatif.cluster.shapes import PodInfo, PodShape, Selection
+from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.types import Int64Array, IntpArray
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.interface import MAX_SCORE, Plugin
@@ -56,14 +55,11 @@ class SelectorSpread(Plugin[None, Tally]):
 
 def _siblings(shape: PodShape, cluster: Cluster) -> Tally:
     """A live count, node by node, of the pods that the same services and controller select."""
-    selector, namespace = default_selector(shape, cluster.objects), shape.namespace
-
-    def counts(other: PodShape) -> int:
-        if other.terminating or selector.empty or other.namespace != namespace:
-            return 0
-        return int(selector.matches(other.labels))
-
-    return cluster.tally(TallySpec(("siblings", namespace, selector), counts))
+    selector, namespace = cluster.owners.default_selector(shape), shape.namespace
+    selected = Selection(selector, frozenset((namespace,)), staying=True)
+    return cluster.tally(
+        TallySpec(("siblings", namespace, selector), Weighing(() if selector.empty else ((selected, 1),)))
+    )
 
 
 def _zones(cluster: Cluster) -> IntpArray:

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwhatif.api.core import Service
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.columns import NodeColumns
-from kwhatif.cluster.shapes import PodInfo, PodShape
-from kwhatif.cluster.tally import Tally, TallySpec
+from kwhatif.cluster.shapes import PodInfo, PodShape, Selection
+from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.events import Event, Hint, always
@@ -49,15 +48,11 @@ class ServiceAffinity(Plugin[Companions, None]):
         return cluster.remember((self, "filter", pod.shape.index), lambda: self._companions(pod.shape, cluster))
 
     def _companions(self, shape: PodShape, cluster: Cluster) -> Companions:
-        wanted, namespace = shape.labels, shape.namespace
-
-        def alike(other: PodShape) -> int:
-            return int(other.namespace == namespace and wanted.items() <= other.labels.items())
-
-        key = ("alike", namespace, tuple(sorted(wanted.items())))
+        selected = Selection(Selector.of_labels(shape.labels), frozenset((shape.namespace,)))
+        alike = TallySpec(("alike", selected), Weighing(((selected, 1),)))
         chosen = shape.spec.node_selector or {}
         asked = {label: chosen[label] for label in self.handle.args.affinity_labels if label in chosen}
-        return Companions(cluster.tally(TallySpec(key, alike)), bool(services_of(shape, cluster)), asked)
+        return Companions(cluster.tally(alike), bool(cluster.owners.services(shape)), asked)
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Companions) -> Iterator[Rejection]:
         wanted: list[Mapping[str, str]]
@@ -105,28 +100,12 @@ class ServiceAffinity(Plugin[Companions, None]):
         return result.astype(np.int64)
 
 
-def services_of(shape: PodShape, cluster: Cluster) -> list[Service]:
-    """The services that select a pod (upstream: plugins/helper/spread.go, GetPodServices)."""
-    return [
-        service
-        for service in cluster.objects.of(Service)
-        if service.namespace == shape.namespace
-        and service.spec.selector is not None
-        and service.spec.selector.items() <= shape.labels.items()
-    ]
-
-
 def _served(shape: PodShape, cluster: Cluster) -> Tally:
     """A live count, node by node, of the pods of the pod's first service."""
-    services, namespace = services_of(shape, cluster), shape.namespace
-    selector = Selector.of_labels((services[0].spec.selector or {}) if services else {})
-
-    def counts(other: PodShape) -> int:
-        if selector.empty or other.terminating or other.namespace != namespace:
-            return 0
-        return int(selector.matches(other.labels))
-
-    return cluster.tally(TallySpec(("served", namespace, selector), counts))
+    first = next(iter(cluster.owners.services(shape)), None)
+    selector = Selector.of_labels((first.spec.selector if first else None) or {})
+    selected = Selection(selector, frozenset((shape.namespace,)), staying=True)
+    return cluster.tally(TallySpec(("served", selected), Weighing(() if selector.empty else ((selected, 1),))))
 
 
 def _leaders(pod: PodInfo, nodes: NodeView, alike: Tally) -> Int64Array:

@@ -1,4 +1,4 @@
-"""Who matches whose affinity terms.
+"""Which pods a pod's own affinity terms are about.
 
 Upstream: kube-scheduler/framework/types.go (AffinityTerm.Matches) and
 plugins/interpodaffinity/plugin.go (mergeAffinityTermNamespacesIfNotEmpty).
@@ -6,86 +6,70 @@ plugins/interpodaffinity/plugin.go (mergeAffinityTermNamespacesIfNotEmpty).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from kwhatif.api.core import Namespace
-from kwhatif.api.kinds import Objects
-from kwhatif.cluster.shapes import AffinityTerm, PodShape
+from kwhatif.api.selectors import Selector
+from kwhatif.cluster.shapes import PodShape, Selection
+from kwhatif.cluster.terms import AffinityTerm
 
-__all__ = ["Incoming"]
+__all__ = ["OwnTerms", "Weights", "meant_by"]
+
+Weights = tuple[tuple[Selection, int], ...]
+NamespaceLabels = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
-    """A pod that looks for a node: its own terms with namespace selectors resolved, and what others see of it."""
+class OwnTerms:
+    """The terms of a template, by topology key: what a pod counts for them.
 
-    namespace: str
-    labels: tuple[tuple[str, str], ...]
-    namespace_labels: tuple[tuple[str, str], ...]
-    required: tuple[AffinityTerm, ...]
-    required_anti: tuple[AffinityTerm, ...]
-    preferred: tuple[AffinityTerm, ...]
-    preferred_anti: tuple[AffinityTerm, ...]
+    ``near`` are the pods that all required terms are about, None without such terms.
+    """
+
+    near: Selection | None
+    near_by: tuple[str, ...]
+    far: dict[str, Weights]
+    preferred: dict[str, Weights]
 
     @classmethod
-    def of(cls, shape: PodShape, objects: Objects) -> Incoming:
-        namespaces = {ns.name: ns.metadata.labels or {} for ns in objects.of(Namespace)}
-
-        def resolve(terms: tuple[AffinityTerm, ...]) -> tuple[AffinityTerm, ...]:
-            return tuple(
-                term
-                if term.namespace_selector.empty
-                else replace(
-                    term,
-                    namespaces=term.namespaces
-                    | {name for name, labels in namespaces.items() if term.namespace_selector.matches(labels)},
-                )
-                for term in terms
-            )
-
+    def of(cls, shape: PodShape, namespaces: NamespaceLabels) -> OwnTerms:
+        signed = [(term, 1) for term in shape.anti_affinity]
+        wishes = [(term, term.weight) for term in shape.preferred_affinity]
+        wishes += [(term, -term.weight) for term in shape.preferred_anti_affinity]
         return cls(
-            shape.namespace,
-            tuple(sorted(shape.labels.items())),
-            tuple(sorted(namespaces.get(shape.namespace, {}).items())),
-            resolve(shape.affinity),
-            resolve(shape.anti_affinity),
-            resolve(shape.preferred_affinity),
-            resolve(shape.preferred_anti_affinity),
+            _all_at_once([meant_by(term, namespaces) for term in shape.affinity]),
+            tuple(dict.fromkeys(term.topology_key for term in shape.affinity)),
+            _by_key(signed, namespaces),
+            _by_key(wishes, namespaces),
         )
 
-    def meets(self, term: AffinityTerm, other: PodShape) -> bool:
-        """Whether a pod of shape ``other`` is one that our ``term`` is about.
 
-        Our namespace selector was resolved to names already. Upstream still asks it of a namespace without
-        labels, so a selector such as ``env notin (prod)`` admits every namespace; so do we.
-        """
-        if other.namespace not in term.namespaces and not term.namespace_selector.matches({}):
-            return False
-        return term.selector.matches(other.labels)
+def meant_by(term: AffinityTerm, namespaces: NamespaceLabels) -> Selection:
+    """The pods that a pod's own term is about.
 
-    def met_by(self, term: AffinityTerm) -> bool:
-        """Whether we are a pod that somebody else's ``term`` is about."""
-        if self.namespace not in term.namespaces and not term.namespace_selector.matches(dict(self.namespace_labels)):
-            return False
-        return term.selector.matches(dict(self.labels))
+    Its namespace selector is resolved to names first. Upstream then still asks it of a namespace without labels, so a
+    selector such as ``env notin (prod)`` admits every namespace; so do we.
+    """
+    if term.namespace_selector.matches({}):
+        return Selection(term.selector, None)
+    names = (name for name, labels in namespaces.items() if term.namespace_selector.matches(labels))
+    return Selection(term.selector, term.namespaces.union(names))
 
-    @property
-    def meets_itself(self) -> bool:
-        """Whether the pod is one it wants to be near to."""
-        return bool(self.required) and all(
-            (self.namespace in term.namespaces or term.namespace_selector.matches({}))
-            and term.selector.matches(dict(self.labels))
-            for term in self.required
-        )
 
-    def wants_near(self, key: str, other: PodShape) -> int:
-        """1 if a pod of this shape is one that all required terms are about (``key`` is one of theirs)."""
-        return int(all(self.meets(term, other) for term in self.required))
+def _all_at_once(selections: Sequence[Selection]) -> Selection | None:
+    """The pods that are in all of the selections; None for no selections."""
+    if not selections:
+        return None
+    named = [selection.namespaces for selection in selections if selection.namespaces is not None]
+    requirements = [requirement for selection in selections for requirement in selection.selector.requirements]
+    nothing = any(selection.selector.nothing for selection in selections)
+    return Selection(
+        Selector(tuple(dict.fromkeys(requirements)), nothing), frozenset.intersection(*named) if named else None
+    )
 
-    def wants_far(self, key: str, other: PodShape) -> int:
-        """How many required anti-affinity terms with this topology key are about a pod of this shape."""
-        return sum(term.topology_key == key and self.meets(term, other) for term in self.required_anti)
 
-    def unwelcome_to(self, key: str, other: PodShape) -> int:
-        """How many anti-affinity terms of a pod of this shape, with this topology key, are about us."""
-        return sum(term.topology_key == key and self.met_by(term) for term in other.anti_affinity)
+def _by_key(terms: Sequence[tuple[AffinityTerm, int]], namespaces: NamespaceLabels) -> dict[str, Weights]:
+    found: dict[str, Weights] = {}
+    for term, weight in terms:
+        found[term.topology_key] = (*found.get(term.topology_key, ()), (meant_by(term, namespaces), weight))
+    return found

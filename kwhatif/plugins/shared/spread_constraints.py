@@ -15,9 +15,8 @@ from kwhatif.api.core import TopologySpreadConstraint
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.columns import Coded, NodeColumns
-from kwhatif.cluster.owners import default_selector
-from kwhatif.cluster.shapes import PodShape
-from kwhatif.cluster.tally import TallySpec
+from kwhatif.cluster.shapes import PodShape, Selection
+from kwhatif.cluster.tally import TallySpec, Weighing
 from kwhatif.cluster.types import BoolArray
 from kwhatif.versions import Features
 
@@ -62,13 +61,13 @@ class Constraint:
         selector, namespace = self.selector, shape.namespace
         key = ("spread", namespace, selector, self.topology_key, affinity, taints, eligible.tobytes())
 
-        def moves(other: PodShape) -> int:
-            return int(other.namespace == namespace and selector.matches(other.labels))
+        moves = Weighing(((Selection(selector, frozenset((namespace,))), 1),))
+        return TallySpec(key, self._counted(namespace), moves, self._domains(columns, keys_present), eligible)
 
-        def counts(other: PodShape) -> int:
-            return 0 if other.terminating or selector.empty else moves(other)
-
-        return TallySpec(key, counts, moves, self._domains(columns, keys_present), eligible)
+    def _counted(self, namespace: str) -> Weighing:
+        """The namespace's pods it selects that are there to stay; nobody for a selector without requirements."""
+        selection = Selection(self.selector, frozenset((namespace,)), staying=True)
+        return Weighing(() if self.selector.empty else ((selection, 1),))
 
     def _domains(self, columns: NodeColumns, keys_present: BoolArray | None) -> Coded:
         """The label's column. Where nodes may lack it, upstream lumps those with the ones whose label is empty."""
@@ -79,14 +78,7 @@ class Constraint:
 
     def tally_by_node(self, shape: PodShape) -> TallySpec:
         """Count the namespace's pods it selects on each node, whether or not the node may be counted."""
-        selector, namespace = self.selector, shape.namespace
-
-        def counts(other: PodShape) -> int:
-            if other.terminating or selector.empty or other.namespace != namespace:
-                return 0
-            return int(selector.matches(other.labels))
-
-        return TallySpec(("spread on node", namespace, selector), counts)
+        return TallySpec(("spread on node", shape.namespace, self.selector), self._counted(shape.namespace))
 
 
 class ConstraintSource:
@@ -99,6 +91,13 @@ class ConstraintSource:
         )
         self._features = features
 
+    def look(self, shape: PodShape, cluster: Cluster) -> Hashable:
+        """What the constraints of pods of one template depend on besides: equal looks, equal constraints."""
+        own = shape.spec.topology_spread_constraints
+        if not own:
+            return cluster.owners.default_selector(shape) if self._defaults else None
+        return tuple(shape.labels.get(key) for constraint in own for key in constraint.match_label_keys or ())
+
     def of(self, shape: PodShape, cluster: Cluster, action: str) -> tuple[Constraint, ...]:
         """The pod's constraints with this ``whenUnsatisfiable``; the defaults if it has none of its own."""
         own = shape.spec.topology_spread_constraints
@@ -107,7 +106,7 @@ class ConstraintSource:
         defaults = self._compile(self._defaults, shape, action)
         if not defaults:
             return ()
-        selector = default_selector(shape, cluster.objects)
+        selector = cluster.owners.default_selector(shape)
         if selector.empty:
             return ()
         return tuple(replace(constraint, selector=selector) for constraint in defaults)

@@ -1,0 +1,119 @@
+"""Labels of pods, coded as those of nodes are, and selectors asked of all of them at once or looked up.
+
+Two questions are asked of labels and selectors. *Which pods does this selector select?* ``LabelColumns`` answers with
+a mask, from codes and without a look at single pods. *Which of all these selectors select this pod?*
+``SelectorIndex`` answers without a look at those that want another value.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterator, Mapping
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from kwhatif.api.selectors import Requirement, Selector
+from kwhatif.cluster.types import BoolArray, IntpArray
+
+__all__ = ["GrowingCodes", "LabelColumns", "SelectorIndex"]
+
+T = TypeVar("T")
+
+
+class GrowingCodes:
+    """A dictionary-encoded column that grows: -1 stands for no value."""
+
+    def __init__(self) -> None:
+        self._index: dict[str, int] = {}
+        self._codes = array("q")
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def append(self, value: str | None) -> None:
+        self._codes.append(-1 if value is None else self._index.setdefault(value, len(self._index)))
+
+    def present(self, first: int = 0) -> BoolArray:
+        """bool[T - first]: which places have a value at all."""
+        return self._since(first) >= 0
+
+    def among(self, values: Collection[str], first: int = 0) -> BoolArray:
+        """bool[T - first]: which places have one of these values."""
+        codes = self._since(first)
+        wanted = [code for value in values if (code := self._index.get(value)) is not None]
+        found: BoolArray = codes == wanted[0] if len(wanted) == 1 else np.isin(codes, np.array(wanted, np.intp))
+        return found
+
+    def _since(self, first: int) -> IntpArray:
+        # The array cannot grow while this view of it is alive: it must not leave the class.
+        return np.frombuffer(self._codes, np.int64)[first:] if self._codes else np.zeros(0, np.intp)
+
+
+class LabelColumns:
+    """The labels of a growing number of shapes; a key is coded when a selector first asks for it."""
+
+    def __init__(self) -> None:
+        self._labels: list[Mapping[str, str]] = []
+        self._columns: dict[str, GrowingCodes] = {}
+
+    def append(self, labels: Mapping[str, str]) -> None:
+        self._labels.append(labels)
+
+    def matching(self, selector: Selector, first: int = 0) -> BoolArray:
+        """bool[T - first]: which label sets, from the one numbered ``first`` on, a label selector selects."""
+        mask = np.full(len(self._labels) - first, not selector.nothing, np.bool_)
+        for requirement in selector.requirements:
+            mask &= self._having(requirement, first)
+        return mask
+
+    def _having(self, requirement: Requirement, first: int) -> BoolArray:
+        key, column = requirement.key, self._columns.setdefault(requirement.key, GrowingCodes())
+        for labels in self._labels[len(column) :]:
+            column.append(labels.get(key))
+        match requirement.operator:
+            case "In":
+                return column.among(requirement.values, first)
+            case "NotIn":
+                return ~column.among(requirement.values, first)
+            case "Exists":
+                return column.present(first)
+            case "DoesNotExist":
+                return ~column.present(first)
+        raise ValueError(f"label selectors have no operator {requirement.operator}")
+
+
+class SelectorIndex(Generic[T]):
+    """Things with a selector each, found by the labels they select.
+
+    A selector is filed under the values of one label it insists on, that with the least company; few insist on none.
+    """
+
+    def __init__(self) -> None:
+        self._filed: dict[tuple[str | None, str, str], list[tuple[Selector, T]]] = {}
+        self._others: dict[str | None, list[tuple[Selector, T]]] = {}
+
+    def add(self, selector: Selector, namespaces: Collection[str] | None, thing: T) -> None:
+        """``namespaces`` are those of the pods it selects; None for all of them."""
+        if selector.nothing:
+            return
+        for namespace in [None] if namespaces is None else namespaces:
+            choices = [
+                [self._filed.setdefault((namespace, r.key, value), []) for value in dict.fromkeys(r.values)]
+                for r in selector.requirements
+                if r.operator == "In"
+            ]
+            fewest = min(choices, key=lambda lists: sum(map(len, lists)), default=None)
+            for found in [self._others.setdefault(namespace, [])] if fewest is None else fewest:
+                found.append((selector, thing))
+
+    def selecting(self, namespace: str, labels: Mapping[str, str]) -> Iterator[T]:
+        """The things whose selectors select a pod, in no particular order."""
+        for home in (namespace, None):
+            for key, value in labels.items():
+                for selector, thing in self._filed.get((home, key, value), ()):
+                    if selector.matches(labels):
+                        yield thing
+            for selector, thing in self._others.get(home, ()):
+                if selector.matches(labels):
+                    yield thing
