@@ -5,9 +5,9 @@ Upstream: github.com/google/cel-go (checker/checker.go, interpreter/planner.go, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from math import ceil
 from typing import Any, NoReturn
 
 from kwhatif.cel.faults import CompileError, Fault, OverBudget
@@ -15,12 +15,10 @@ from kwhatif.cel.kinds import (
     BOOL,
     BYTES,
     DOUBLE,
-    DURATION,
     DYN,
     INT,
     NULL,
     STRING,
-    TIMESTAMP,
     TYPE,
     UINT,
     Kind,
@@ -31,10 +29,10 @@ from kwhatif.cel.kinds import (
     optional_of,
     settled,
 )
-from kwhatif.cel.operators import BINARY, find, negate, nothing_such, size_of
+from kwhatif.cel.operators import NO_OVERLOAD, find
 from kwhatif.cel.overloads import Overload, Table
 from kwhatif.cel.syntax import Call, Ident, ListOf, Literal, MapOf, Node, Select
-from kwhatif.cel.values import Optional, TypeValue, UInt, name_of
+from kwhatif.cel.values import TYPE_NAMES, Optional, TypeValue, UInt, name_of
 
 __all__ = ["Code", "Compiler", "Run", "Scope"]
 
@@ -42,17 +40,23 @@ LIST_COST, MAP_COST = 10, 30
 
 
 class Scope:
-    """Variables of one run, and what it has cost."""
+    """Variables of one run, what it has cost, and how much room the values take that it made or walked through."""
 
-    __slots__ = ("cost", "limit", "values")
+    __slots__ = ("cost", "limit", "room", "values")
 
     def __init__(self, values: dict[str, Any], limit: int) -> None:
-        self.values, self.cost, self.limit = values, 0, limit
+        self.values, self.cost, self.room, self.limit = values, 0, 0, limit
 
     def spend(self, cost: int) -> None:
         """Raises OverBudget."""
         self.cost += cost
         if self.cost > self.limit:
+            raise OverBudget
+
+    def hold(self, room: int) -> None:
+        """Raises OverBudget."""
+        self.room += room
+        if self.room > self.limit:
             raise OverBudget
 
 
@@ -67,21 +71,6 @@ class Code:
     run: Run
 
 
-_NUMBERS = (INT, UINT, DOUBLE)
-_ORDERED = (("bool", "string", "bytes", "google.protobuf.Timestamp", "google.protobuf.Duration"), "int uint double")
-_TIMES = {
-    "_+_": {
-        (TIMESTAMP, DURATION): TIMESTAMP,
-        (DURATION, TIMESTAMP): TIMESTAMP,
-        (DURATION, DURATION): DURATION,
-    },
-    "_-_": {
-        (TIMESTAMP, TIMESTAMP): DURATION,
-        (TIMESTAMP, DURATION): TIMESTAMP,
-        (DURATION, DURATION): DURATION,
-    },
-}
-_TYPES = frozenset(["bool", "int", "uint", "double", "string", "bytes", "null_type", "list", "map", "type"])
 _LITERALS = {
     "int": INT,
     "uint": UINT,
@@ -109,9 +98,9 @@ class Compiler:
         macros: Mapping[str, Callable[[Compiler, Call], Code | None]],
     ) -> None:
         self._text, self._fields, self._functions, self._macros = text, fields, functions, macros
-        self._variables = dict(variables)
-        self._slots = {name: name for name in variables}
+        self._variables = {name: (kind, name) for name, kind in variables.items()}
         self._made = 0
+        self._mixed = 0
 
     def fail(self, node: Node, problem: str) -> NoReturn:
         """Raises CompileError."""
@@ -138,13 +127,12 @@ class Compiler:
     # --- names and what is in them
 
     def _ident(self, node: Ident) -> Code:
-        kind = self._variables.get(node.name)
-        if kind is None and node.name in _TYPES:
+        if node.name not in self._variables:
+            if node.name not in TYPE_NAMES:
+                self.fail(node, f"undeclared reference to '{node.name}' (in container '')")
             value = TypeValue(node.name)
             return Code(TYPE, lambda scope: value)
-        if kind is None:
-            self.fail(node, f"undeclared reference to '{node.name}' (in container '')")
-        slot = self._slots[node.name]
+        kind, slot = self._variables[node.name]
 
         def run(scope: Scope) -> Any:
             scope.spend(1)
@@ -152,28 +140,29 @@ class Compiler:
 
         return Code(kind, run)
 
-    def known(self, name: str) -> bool:
-        """Whether there is a variable of this name."""
-        return name in self._variables
-
-    def binding(self, name: str, kind: Kind, body: Callable[[str], Code]) -> Code:
-        """Compile with one more variable; ``body`` gets the slot that its value goes to."""
-        before = self._variables.get(name), self._slots.get(name)
+    @contextmanager
+    def binding(self, names: list[str], kinds: list[Kind]) -> Iterator[list[str]]:
+        """Compile with more variables; gives the slots that their values go to."""
+        before = self._variables
         self._made += 1
-        slot = f"{name}@{self._made}"
-        self._variables[name], self._slots[name] = kind, slot
+        slots = [f"{name}@{self._made}" for name in names]
+        self._variables = before | dict(zip(names, zip(kinds, slots, strict=True), strict=True))
         try:
-            return body(slot)
+            yield slots
         finally:
-            for table, old in zip((self._variables, self._slots), before, strict=True):
-                if old is None:
-                    del table[name]  # type: ignore[attr-defined]
-                else:
-                    table[name] = old  # type: ignore[index]
+            self._variables = before
+
+    def _dotted(self, node: Node) -> str:
+        """``a.b.c`` as a text, if it is no field of a variable; empty for anything else."""
+        if isinstance(node, Ident):
+            return "" if node.name in self._variables else node.name
+        return f"{inner}.{node.field}" if isinstance(node, Select) and (inner := self._dotted(node.of)) else ""
 
     def _select(self, node: Select) -> Code:
-        of = self.compile(node.of)
-        return self.field(node, of, node.field, optional=node.optional)
+        name = self._dotted(node)
+        if name in TYPE_NAMES:
+            return self._ident(Ident(node.at, name))
+        return self.field(node, self.compile(node.of), node.field, optional=node.optional)
 
     def field(self, node: Node, of: Code, name: str, *, optional: bool = False, test: bool = False) -> Code:
         """``of.name``; ``optional`` gives an optional value, ``test`` only whether it is there."""
@@ -288,6 +277,8 @@ class Compiler:
 
     def _joined(self, kinds: list[Kind], nodes: list[Node]) -> Kind:
         kind = join(kinds)
+        if kind is None and self._mixed:
+            return DYN
         if kind is None:
             other = next(i for i in range(len(kinds)) if not fits(kinds[i], kinds[0], {}))
             self.fail(nodes[other], f"expected type '{kinds[0]}' but found '{kinds[other]}'")
@@ -312,10 +303,6 @@ class Compiler:
             return self._junction(node)
         if node.function == "_?_:_":
             return self._choice(node)
-        if node.function in BINARY:
-            return self._operator(node)
-        if node.function in ("!_", "-_"):
-            return self._sign(node)
         return self._function(node)
 
     def _junction(self, node: Call) -> Code:
@@ -334,7 +321,7 @@ class Compiler:
                     problem = problem or fault
                     continue
                 if not isinstance(value, bool):
-                    problem = problem or Fault("no such overload")
+                    problem = problem or Fault(NO_OVERLOAD)
                 elif value is decides:
                     return value
             if problem is not None:
@@ -354,54 +341,22 @@ class Compiler:
         def run(scope: Scope) -> Any:
             value = condition.run(scope)
             if not isinstance(value, bool):
-                raise Fault("no such overload")
+                raise Fault(NO_OVERLOAD)
             return yes.run(scope) if value else no.run(scope)
-
-        return Code(kind, run)
-
-    def _sign(self, node: Call) -> Code:
-        (operand,) = (self.compile(arg) for arg in node.args)
-        allowed = (BOOL,) if node.function == "!_" else (INT, DOUBLE, DURATION)
-        if not any(fits(operand.kind, kind, {}) for kind in allowed):
-            self._no_overload(node, node.function, (operand,))
-        get = operand.run
-
-        def negated(scope: Scope) -> bool:
-            value = get(scope)
-            scope.spend(1)
-            if not isinstance(value, bool):
-                raise Fault("no such overload")
-            return not value
-
-        def minus(scope: Scope) -> Any:
-            value = get(scope)
-            scope.spend(1)
-            return negate(value)
-
-        return Code(BOOL, negated) if node.function == "!_" else Code(operand.kind, minus)
-
-    def _operator(self, node: Call) -> Code:
-        left, right = (self.compile(arg) for arg in node.args)
-        kind = _result(node.function, left.kind, right.kind)
-        if kind is None:
-            self._no_overload(node, node.function, (left, right))
-        first, second, apply, cost = left.run, right.run, BINARY[node.function], _COSTS.get(node.function)
-
-        def run(scope: Scope) -> Any:
-            one, other = first(scope), second(scope)
-            scope.spend(cost(one, other) if cost else 1)
-            return apply(one, other)
 
         return Code(kind, run)
 
     def _function(self, node: Call) -> Code:
         target, name = node.target, node.function
-        if target is not None and (qualified := self._qualified(target, name)):
+        qualified = f"{self._dotted(target)}.{name}" if target is not None else ""
+        if qualified in self._functions:  # such as optional.none
             target, name = None, qualified
         overloads = [o for o in self._functions.get(name, ()) if o.member == (target is not None)]
         if not overloads:
             self.fail(node, f"undeclared reference to '{name}' (in container '')")
+        self._mixed += name == "format"  # the one function whose lists may hold values of several types
         args = tuple(self.compile(arg) for arg in ((target, *node.args) if target is not None else node.args))
+        self._mixed -= name == "format"
         matching: list[tuple[Overload, Kind]] = []
         for overload in overloads:
             bound: dict[str, Kind] = {}
@@ -411,83 +366,36 @@ class Compiler:
                 matching.append((overload, settled(overload.result, bound)))
         if not matching:
             self._no_overload(node, name, args, member=target is not None)
-        kinds = {str(kind) for _, kind in matching}
+        kinds = {kind for _, kind in matching}
         kind = matching[0][1] if len(kinds) == 1 else DYN
         return Code(kind, _dispatch(name, [overload for overload, _ in matching], [arg.run for arg in args]))
-
-    def _qualified(self, target: Node, name: str) -> str:
-        """``optional.none`` for a function of that name; empty for a true member call."""
-        if isinstance(target, Ident) and not self.known(target.name) and f"{target.name}.{name}" in self._functions:
-            return f"{target.name}.{name}"
-        return ""
 
 
 def _spelt(key: object) -> str:
     return {True: "true", False: "false"}[key] if isinstance(key, bool) else str(key)
 
 
-def _result(function: str, left: Kind, right: Kind) -> Kind | None:
-    """The type of an operator's result, or None where no overload takes these types."""
-    if function in ("_==_", "_!=_"):
-        return BOOL if join([left, right]) is not None else None
-    if function == "@in":
-        if right.loose:
-            return BOOL
-        return BOOL if right.name in ("list", "map") and join([left, right.params[0]]) is not None else None
-    if function in ("_<_", "_<=_", "_>_", "_>=_"):
-        exact, numeric = _ORDERED
-        sides = [kind.name for kind in (left, right) if not kind.loose]
-        same = len(set(sides)) <= 1 and all(side in exact for side in sides)
-        return BOOL if same or all(side in numeric.split() for side in sides) else None
-    for (one, other), result in _TIMES.get(function, {}).items():
-        if (left, right) == (one, other):
-            return result
-    kinds = [kind for kind in (left, right) if not kind.loose]
-    if not kinds:
-        return DYN
-    allowed: tuple[Kind, ...] = (INT, UINT) if function == "_%_" else _NUMBERS
-    if function == "_+_":
-        allowed = (*allowed, STRING, BYTES)
-        if all(kind.name == "list" for kind in kinds):
-            joined = join([kind.params[0] for kind in kinds])
-            return None if joined is None else list_of(joined)
-    if len(set(kinds)) == 1 and kinds[0] in allowed:
-        return kinds[0]
-    loose = len(kinds) == 1 and kinds[0] in (TIMESTAMP, DURATION) and function in _TIMES
-    return DYN if loose else None
-
-
-def _equality_cost(left: object, right: object) -> int:
-    return ceil(min(size_of(left), size_of(right)) / 10)
-
-
-def _order_cost(left: object, right: object) -> int:
-    return _equality_cost(left, right) if isinstance(left, str | bytes) else 1
-
-
-_COSTS: dict[str, Callable[[Any, Any], int]] = {
-    "_==_": _equality_cost,
-    "_!=_": _equality_cost,
-    **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _order_cost),
-    "_+_": lambda left, right: (
-        ceil((len(left) + len(right)) / 10) if isinstance(left, str | bytes) and isinstance(right, str | bytes) else 1
-    ),
-    "@in": lambda item, container: size_of(container) if isinstance(container, list) else 1,
-}
-
-
 def _dispatch(name: str, overloads: list[Overload], args: list[Run]) -> Run:
     """Call the overload whose parameters the values have."""
     wanted = [tuple("" if p.free or p.loose else p.name for p in overload.params) for overload in overloads]
-    choices = list(zip(wanted, overloads, strict=True))
+    known: dict[tuple[type, ...], Overload] = {}
+
+    def found(values: list[Any]) -> Overload:
+        names = list(map(name_of, values))
+        for params, overload in zip(wanted, overloads, strict=True):
+            if all(not param or param == mine for param, mine in zip(params, names, strict=True)):
+                return overload
+        raise Fault(f"{NO_OVERLOAD}: {name}({', '.join(names)})" if name[0].isalpha() else NO_OVERLOAD)
 
     def run(scope: Scope) -> Any:
         values = [arg(scope) for arg in args]
-        names = [name_of(value) for value in values]
-        for params, overload in choices:
-            if all(not param or param == mine for param, mine in zip(params, names, strict=True)):
-                scope.spend(overload.cost(*values))
-                return overload.run(*values)
-        raise nothing_such(name, *values)
+        types = tuple(map(type, values))
+        overload = known.get(types)
+        if overload is None:
+            overload = known[types] = found(values)
+        scope.spend(overload.cost(*values))
+        if overload.room is not None:
+            scope.hold(overload.room(*values))
+        return overload.run(*values)
 
     return run

@@ -11,9 +11,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kwhatif.cel.faults import Fault
+from kwhatif.cel.overloads import weight
 from kwhatif.cel.values import Duration, Timestamp, TypeValue, name_of
 
-__all__ = ["formatted", "quoted", "text_of"]
+__all__ = ["formatted", "quoted", "room_to_format", "text_of"]
 
 
 def text_of(value: Any) -> str:
@@ -72,6 +73,12 @@ def formatted(text: str, args: list[Any]) -> str:
     return _CLAUSE.sub(one, text)
 
 
+def room_to_format(text: str, args: list[Any]) -> int:
+    """How long ``formatted`` may become."""
+    digits = [int(clause[1]) for clause in _CLAUSE.finditer(text) if clause[1] and len(clause[1]) <= 7]
+    return weight(text, args) + sum(count for count in digits if count <= PRECISION_AT_MOST)
+
+
 def _clause(verb: str, precision: str | None, value: Any) -> str:
     if precision and (len(precision) > 7 or int(precision) > PRECISION_AT_MOST):
         raise Fault(f"precision {precision[:20]} is out of range")
@@ -80,6 +87,8 @@ def _clause(verb: str, precision: str | None, value: Any) -> str:
     match verb:
         case "s":
             return _plain(value)
+        case "d" | "e" | "f" if kind == "double" and not math.isfinite(value):
+            return "NaN" if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
         case "d" if whole:
             return str(int(value))
         case "f" if kind in ("int", "uint", "double"):

@@ -6,6 +6,7 @@ Upstream: github.com/google/cel-go/checker (types.go, format.go).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 __all__ = [
     "ANY",
@@ -29,9 +30,12 @@ __all__ = [
     "Kind",
     "fits",
     "join",
+    "kind_of",
     "list_of",
     "map_of",
     "optional_of",
+    "parts",
+    "settled",
 ]
 
 
@@ -51,6 +55,11 @@ class Kind:
         """Whether the true type shows only at run time."""
         return self.name in ("dyn", "any")
 
+    @property
+    def nullable(self) -> bool:
+        """Whether null may stand for a value: for those of types that are no part of the language itself."""
+        return "." in self.name or self.name == "optional_type"
+
 
 DYN, ANY, NULL = Kind("dyn"), Kind("any"), Kind("null_type")
 BOOL, INT, UINT, DOUBLE = Kind("bool"), Kind("int"), Kind("uint"), Kind("double")
@@ -59,6 +68,39 @@ TIMESTAMP, DURATION = Kind("google.protobuf.Timestamp"), Kind("google.protobuf.D
 QUANTITY, SEMVER = Kind("kubernetes.Quantity"), Kind("kubernetes.Semver")
 IP, CIDR = Kind("net.IP"), Kind("net.CIDR")
 A, B = Kind("A", free=True), Kind("B", free=True)
+
+
+_NAMED = {
+    "Timestamp": TIMESTAMP,
+    "Duration": DURATION,
+    "Quantity": QUANTITY,
+    "Semver": SEMVER,
+    "IP": IP,
+    "CIDR": CIDR,
+    "A": A,
+    "B": B,
+    "optional": Kind("optional_type"),
+}
+
+
+@cache
+def kind_of(text: str) -> Kind:
+    """The type that is written like this: ``int``, ``Quantity``, ``map(A, optional(B))``; A and B are free."""
+    name, _, rest = text.strip().partition("(")
+    kind = _NAMED.get(name, Kind(name))
+    return Kind(kind.name, tuple(map(kind_of, parts(rest.removesuffix(")"))))) if rest else kind
+
+
+def parts(text: str) -> list[str]:
+    """What stands between the commas that are in no parentheses."""
+    found, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += letter
+    return found if text else []
 
 
 def list_of(item: Kind) -> Kind:
@@ -76,13 +118,14 @@ def optional_of(value: Kind) -> Kind:
 def fits(have: Kind, want: Kind, bound: dict[str, Kind]) -> bool:
     """Whether a value of one type may stand where another is wanted; ``bound`` are the free types settled so far."""
     if want.free:
-        settled = bound.get(want.name)
-        if settled is None or (settled.loose and not have.loose):
+        before = bound.setdefault(want.name, have)
+        if have.loose:
             bound[want.name] = have
-            return True
-        return have.loose or fits(have, settled, bound)
+        return have.loose or before.loose or fits(have, before, bound)
     if have.loose or want.loose:
         return True
+    if NULL in (have, want):
+        return have == want or (want if have == NULL else have).nullable
     if have.name != want.name or len(have.params) != len(want.params):
         return False
     return all(fits(mine, theirs, bound) for mine, theirs in zip(have.params, want.params, strict=True))

@@ -5,44 +5,21 @@ Upstream: apiserver/pkg/cel/library and apiserver/pkg/cel/environment/base.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface, ip_network
+from collections.abc import Callable, Iterator
+from ipaddress import ip_address, ip_interface, ip_network
 from itertools import islice, pairwise
 from math import ceil
+from operator import attrgetter, gt, lt
 from typing import Any
 
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.cel.faults import Fault
-from kwhatif.cel.kinds import (
-    BOOL,
-    BYTES,
-    CIDR,
-    DOUBLE,
-    DURATION,
-    DYN,
-    INT,
-    IP,
-    QUANTITY,
-    SEMVER,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    A,
-    Kind,
-    list_of,
-)
-from kwhatif.cel.operators import BINARY, contains, equal
-from kwhatif.cel.overloads import Overload, Table, one, per_character, regex_cost, runs_over
+from kwhatif.cel.operators import COMPARABLE, contains, equal, in_order, plus
+from kwhatif.cel.overloads import Overload, define, per_character, regex_cost, runs_over, weight
 from kwhatif.cel.patterns import found_all
 from kwhatif.cel.values import Address, Network, Semver
 
-__all__ = ["kubernetes_functions"]
-
-_ANYTHING = list_of(A)
-
-
-def _member(params: tuple[Kind, ...], result: Kind, run: Any, cost: Any = one) -> Overload:
-    return Overload(params, result, run, member=True, cost=cost)
+__all__ = ["definitions"]
 
 
 def _can(read: Callable[..., object]) -> Callable[..., bool]:
@@ -104,16 +81,23 @@ def _ip(text: str) -> Address:
         found = ip_address(text)
     except ValueError:
         raise Fault(f'IP Address "{text}" parse error during conversion from string: ParseAddr("{text}")') from None
-    if "%" in text or (found.version == 6 and found.ipv4_mapped):
+    if _mapped_or_zoned(text, found):
         raise Fault(f'IP address "{text}" with zone value or IPv4-mapped is not allowed')
     return found
+
+
+def _mapped_or_zoned(text: str, address: Address) -> bool:
+    return "%" in text or (address.version == 6 and address.ipv4_mapped is not None)
 
 
 def _cidr(text: str) -> Network:
     try:
         if "/" not in text:
             raise ValueError
-        return ip_interface(text)
+        found = ip_interface(text)
+        if _mapped_or_zoned(text, found.ip):
+            raise ValueError
+        return found
     except ValueError:
         raise Fault(f"network address parse error during conversion from string: {text}") from None
 
@@ -123,10 +107,22 @@ def _holds_address(cidr: Network, other: Address | str) -> bool:
 
 
 def _holds_network(cidr: Network, other: Network | str) -> bool:
-    inner = _cidr(other) if isinstance(other, str) else other
-    if isinstance(cidr, IPv4Interface):
-        return isinstance(inner, IPv4Interface) and inner.network.subnet_of(cidr.network)
-    return isinstance(inner, IPv6Interface) and inner.network.subnet_of(cidr.network)
+    inner = (_cidr(other) if isinstance(other, str) else other).network
+    return inner.version == cidr.version and inner.subnet_of(cidr.network)  # type: ignore[arg-type]
+
+
+def _link_local_multicast(address: Address) -> bool:
+    return address in ip_network("224.0.0.0/24") if address.version == 4 else address in ip_network("ff02::/16")
+
+
+def _global_unicast(address: Address) -> bool:
+    return not (
+        address.is_unspecified
+        or address.is_loopback
+        or address.is_multicast
+        or address.is_link_local
+        or str(address) == "255.255.255.255"
+    )
 
 
 # --- lists
@@ -134,7 +130,7 @@ def _holds_network(cidr: Network, other: Network | str) -> bool:
 
 def _comparable(items: list[Any]) -> list[Any]:
     for left, right in pairwise(items):
-        BINARY["_<_"](left, right)
+        in_order(left, right)
     return items
 
 
@@ -150,8 +146,12 @@ def _extreme(pick: Callable[..., Any]) -> Callable[[list[Any]], Any]:
 def _sum(items: list[Any]) -> Any:
     total: Any = 0
     for place, item in enumerate(items):
-        total = BINARY["_+_"](total, item) if place else item
+        total = plus(total, item) if place else item
     return total
+
+
+def _sorted(items: list[Any]) -> bool:
+    return not any(in_order(right, left) for left, right in pairwise(items))
 
 
 def _place(items: list[Any], wanted: Any) -> int:
@@ -186,17 +186,11 @@ def _distinct(items: list[Any]) -> list[Any]:
 
 
 def _range(count: int) -> list[int]:
-    if count > 1_000_000:
-        raise Fault("lists.range: too long")
     return list(range(max(count, 0)))
 
 
 def _within_all(outer: list[Any], inner: list[Any]) -> bool:
     return all(contains(item, outer) for item in inner)
-
-
-def _product_of_sizes(*args: Any) -> int:
-    return len(args[0]) * len(args[1])
 
 
 def _find(text: str, pattern: str) -> str:
@@ -207,122 +201,83 @@ def _find_all(text: str, pattern: str, most: int = -1) -> list[str]:
     return list(islice(found_all(text, pattern), most if most >= 0 else None))
 
 
-def kubernetes_functions() -> Table:
-    """Function -> overloads."""
-    ordered = {QUANTITY: lambda value: value, SEMVER: lambda value: value.rank}
-    table: Table = {
-        "quantity": [Overload((STRING,), QUANTITY, _quantity, cost=per_character)],
-        "isQuantity": [Overload((STRING,), BOOL, _can(_quantity), cost=per_character)],
-        "sign": [_member((QUANTITY,), INT, lambda q: _order(q, Quantity.from_units(0)))],
-        "asApproximateFloat": [_member((QUANTITY,), DOUBLE, float)],
-        "asInteger": [_member((QUANTITY,), INT, _integer)],
-        "isInteger": [_member((QUANTITY,), BOOL, lambda q: q.exact_int() is not None)],
-        "add": [
-            _member((QUANTITY, QUANTITY), QUANTITY, lambda left, right: left + right),
-            _member((QUANTITY, INT), QUANTITY, lambda left, right: left + Quantity.from_units(right)),
-        ],
-        "sub": [
-            _member((QUANTITY, QUANTITY), QUANTITY, lambda left, right: left - right),
-            _member((QUANTITY, INT), QUANTITY, lambda left, right: left - Quantity.from_units(right)),
-        ],
-        "isGreaterThan": [_member((k, k), BOOL, lambda a, b, r=r: r(a) > r(b)) for k, r in ordered.items()],
-        "isLessThan": [_member((k, k), BOOL, lambda a, b, r=r: r(a) < r(b)) for k, r in ordered.items()],
-        "compareTo": [_member((k, k), INT, lambda a, b, r=r: _order(r(a), r(b))) for k, r in ordered.items()],
-        "semver": [
-            Overload((STRING,), SEMVER, _semver, cost=per_character),
-            Overload((STRING, BOOL), SEMVER, _semver, cost=per_character),
-        ],
-        "isSemver": [
-            Overload((STRING,), BOOL, _can(_semver), cost=per_character),
-            Overload((STRING, BOOL), BOOL, _can(_semver), cost=per_character),
-        ],
-        "major": [_member((SEMVER,), INT, lambda version: version.major)],
-        "minor": [_member((SEMVER,), INT, lambda version: version.minor)],
-        "patch": [_member((SEMVER,), INT, lambda version: version.patch)],
-        "find": [_member((STRING, STRING), STRING, _find, regex_cost)],
-        "findAll": [
-            _member((STRING, STRING), list_of(STRING), _find_all, regex_cost),
-            _member((STRING, STRING, INT), list_of(STRING), _find_all, regex_cost),
-        ],
-        "sets.contains": [Overload((_ANYTHING, _ANYTHING), BOOL, _within_all, cost=_product_of_sizes)],
-        "sets.equivalent": [
-            Overload(
-                (_ANYTHING, _ANYTHING),
-                BOOL,
-                lambda one, two: _within_all(one, two) and _within_all(two, one),
-                cost=_product_of_sizes,
-            )
-        ],
-        "sets.intersects": [
-            Overload(
-                (_ANYTHING, _ANYTHING),
-                BOOL,
-                lambda one, two: any(contains(item, two) for item in one),
-                cost=_product_of_sizes,
-            )
-        ],
-        "ip.isCanonical": [
-            Overload((STRING,), BOOL, lambda text: str(_ip(text)) == text, cost=lambda text: ceil(len(text) / 5))
-        ],
-    }
-    return table | _addresses() | _lists()
+def _twice_parsed(text: str) -> int:
+    return ceil(len(text) / 5)
 
 
-def _addresses() -> Table:
-    return {
-        "ip": [Overload((STRING,), IP, _ip, cost=per_character), _member((CIDR,), IP, lambda cidr: cidr.ip)],
-        "isIP": [Overload((STRING,), BOOL, _can(_ip), cost=per_character)],
-        "cidr": [Overload((STRING,), CIDR, _cidr, cost=per_character)],
-        "isCIDR": [Overload((STRING,), BOOL, _can(_cidr), cost=per_character)],
-        "family": [_member((IP,), INT, lambda address: address.version)],
-        "isUnspecified": [_member((IP,), BOOL, lambda address: address.is_unspecified)],
-        "isLoopback": [_member((IP,), BOOL, lambda address: address.is_loopback)],
-        "isLinkLocalMulticast": [_member((IP,), BOOL, _link_local_multicast)],
-        "isLinkLocalUnicast": [_member((IP,), BOOL, lambda address: address.is_link_local)],
-        "isGlobalUnicast": [_member((IP,), BOOL, _global_unicast)],
-        "prefixLength": [_member((CIDR,), INT, lambda cidr: cidr.network.prefixlen)],
-        "masked": [_member((CIDR,), CIDR, lambda cidr: ip_interface(cidr.network))],
-        "containsIP": [_member((CIDR, kind), BOOL, _holds_address) for kind in (IP, STRING)],
-        "containsCIDR": [_member((CIDR, kind), BOOL, _holds_network) for kind in (CIDR, STRING)],
-    }
+def _product_of_sizes(one: list[Any], two: list[Any]) -> int:
+    return len(one) * len(two)
 
 
-def _link_local_multicast(address: Address) -> bool:
-    return address in ip_network("224.0.0.0/24") if address.version == 4 else address in ip_network("ff02::/16")
+def _self_compared(items: list[Any]) -> int:
+    return 1 + len(items) ** 2
 
 
-def _global_unicast(address: Address) -> bool:
-    return not (
-        address.is_unspecified
-        or address.is_loopback
-        or address.is_multicast
-        or address.is_link_local
-        or str(address) == "255.255.255.255"
-    )
+def definitions() -> Iterator[tuple[str, Overload]]:
+    """Functions that Kubernetes enables or adds."""
+    yield from define("quantity(string) -> Quantity", _quantity, per_character)
+    yield from define("isQuantity(string) -> bool", _can(_quantity), per_character)
+    yield from define("Quantity.sign() -> int", lambda q: _order(q, Quantity.from_units(0)))
+    yield from define("Quantity.asApproximateFloat() -> double", float)
+    yield from define("Quantity.asInteger() -> int", _integer)
+    yield from define("Quantity.isInteger() -> bool", lambda q: q.exact_int() is not None)
+    yield from define("Quantity.add(Quantity) -> Quantity", lambda left, right: left + right)
+    yield from define("Quantity.add(int) -> Quantity", lambda left, right: left + Quantity.from_units(right))
+    yield from define("Quantity.sub(Quantity) -> Quantity", lambda left, right: left - right)
+    yield from define("Quantity.sub(int) -> Quantity", lambda left, right: left - Quantity.from_units(right))
+    for name, test in (("isGreaterThan", gt), ("isLessThan", lt)):
+        yield from define(f"Quantity.{name}(Quantity) -> bool", test)
+        yield from define(f"Semver.{name}(Semver) -> bool", lambda a, b, test=test: test(a.rank, b.rank))
+    yield from define("Quantity.compareTo(Quantity) -> int", _order)
+    yield from define("Semver.compareTo(Semver) -> int", lambda a, b: _order(a.rank, b.rank))
+    for more in ("", ", bool"):
+        yield from define(f"semver(string{more}) -> Semver", _semver, per_character)
+        yield from define(f"isSemver(string{more}) -> bool", _can(_semver), per_character)
+    for name in ("major", "minor", "patch"):
+        yield from define(f"Semver.{name}() -> int", attrgetter(name))
+    yield from define("string.find(string) -> string", _find, regex_cost)
+    yield from define("string.findAll(string) -> list(string)", _find_all, regex_cost)
+    yield from define("string.findAll(string, int) -> list(string)", _find_all, regex_cost)
+    yield from _addresses()
+    yield from _lists()
 
 
-_COMPARABLE = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
-_SUMMABLE = (INT, UINT, DOUBLE, DURATION)
+def _addresses() -> Iterator[tuple[str, Overload]]:
+    yield from define("ip(string) -> IP", _ip, per_character)
+    yield from define("CIDR.ip() -> IP", attrgetter("ip"))
+    yield from define("isIP(string) -> bool", _can(_ip), per_character)
+    yield from define("ip.isCanonical(string) -> bool", lambda text: str(_ip(text)) == text, _twice_parsed)
+    yield from define("cidr(string) -> CIDR", _cidr, per_character)
+    yield from define("isCIDR(string) -> bool", _can(_cidr), per_character)
+    yield from define("IP.family() -> int", attrgetter("version"))
+    yield from define("IP.isUnspecified() -> bool", attrgetter("is_unspecified"))
+    yield from define("IP.isLoopback() -> bool", attrgetter("is_loopback"))
+    yield from define("IP.isLinkLocalMulticast() -> bool", _link_local_multicast)
+    yield from define("IP.isLinkLocalUnicast() -> bool", attrgetter("is_link_local"))
+    yield from define("IP.isGlobalUnicast() -> bool", _global_unicast)
+    yield from define("CIDR.prefixLength() -> int", attrgetter("network.prefixlen"))
+    yield from define("CIDR.masked() -> CIDR", lambda cidr: ip_interface(cidr.network))
+    yield from define("CIDR.containsIP(T) -> bool", _holds_address, T="IP string")
+    yield from define("CIDR.containsCIDR(T) -> bool", _holds_network, T="CIDR string")
 
 
-def _lists() -> Table:
-    return {
-        "isSorted": [
-            _member((list_of(k),), BOOL, lambda items: not any(map(BINARY["_>_"], items, items[1:])), runs_over)
-            for k in _COMPARABLE
-        ],
-        "sum": [_member((list_of(k),), k, _sum, runs_over) for k in _SUMMABLE],
-        "max": [_member((list_of(k),), k, _extreme(max), runs_over) for k in _COMPARABLE],
-        "min": [_member((list_of(k),), k, _extreme(min), runs_over) for k in _COMPARABLE],
-        "indexOf": [_member((_ANYTHING, A), INT, _place, runs_over)],
-        "lastIndexOf": [_member((_ANYTHING, A), INT, _last_place, runs_over)],
-        "slice": [_member((_ANYTHING, INT, INT), _ANYTHING, _slice)],
-        "flatten": [
-            _member((_ANYTHING,), list_of(DYN), _flat),
-            _member((_ANYTHING, INT), list_of(DYN), _flat),
-        ],
-        "sort": [_member((list_of(k),), list_of(k), lambda items: sorted(_comparable(items))) for k in _COMPARABLE],
-        "distinct": [_member((_ANYTHING,), _ANYTHING, _distinct)],
-        "reverse": [_member((_ANYTHING,), _ANYTHING, lambda items: items[::-1])],
-        "lists.range": [Overload((INT,), list_of(INT), _range)],
-    }
+def _lists() -> Iterator[tuple[str, Overload]]:
+    for name, test in (
+        ("contains", _within_all),
+        ("equivalent", lambda one, two: _within_all(one, two) and _within_all(two, one)),
+        ("intersects", lambda one, two: any(contains(item, two) for item in one)),
+    ):
+        yield from define(f"sets.{name}(list(A), list(A)) -> bool", test, _product_of_sizes, weight)
+    yield from define("list(T).isSorted() -> bool", _sorted, runs_over, T=COMPARABLE)
+    yield from define("list(T).sum() -> T", _sum, runs_over, T="int uint double Duration")
+    yield from define("list(T).max() -> T", _extreme(max), runs_over, T=COMPARABLE)
+    yield from define("list(T).min() -> T", _extreme(min), runs_over, T=COMPARABLE)
+    yield from define("list(A).indexOf(A) -> int", _place, runs_over, weight)
+    yield from define("list(A).lastIndexOf(A) -> int", _last_place, runs_over, weight)
+    yield from define("list(A).slice(int, int) -> list(A)", _slice, runs_over)
+    yield from define("list(A).flatten() -> list(dyn)", _flat, room=weight)
+    yield from define("list(A).flatten(int) -> list(dyn)", _flat, room=weight)
+    yield from define("list(T).sort() -> list(T)", lambda items: sorted(_comparable(items)), runs_over, T=COMPARABLE)
+    yield from define("list(A).distinct() -> list(A)", _distinct, _self_compared, weight)
+    yield from define("list(A).reverse() -> list(A)", lambda items: items[::-1], runs_over)
+    yield from define("lists.range(int) -> list(int)", _range, lambda count: 1 + max(count, 0))

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from kwhatif.cel.compile import Code, Compiler, Run, Scope
+from kwhatif.cel.compile import Code, Compiler, Scope
 from kwhatif.cel.faults import Fault
 from kwhatif.cel.kinds import BOOL, DYN, INT, Kind, fits, join, list_of, map_of, optional_of
-from kwhatif.cel.operators import BINARY
+from kwhatif.cel.operators import NO_OVERLOAD, in_order
 from kwhatif.cel.syntax import Call, Ident, MapOf, Node, Select
 from kwhatif.cel.values import Optional
 
@@ -33,18 +33,15 @@ def _has(compiler: Compiler, call: Call) -> Code | None:
 def _bind(compiler: Compiler, call: Call) -> Code | None:
     if not (isinstance(call.target, Ident) and call.target.name == "cel" and len(call.args) == 3):
         return None
-    name, value, body = _name(compiler, call.args[0]), compiler.compile(call.args[1]), call.args[2]
+    name, value = _name(compiler, call.args[0]), compiler.compile(call.args[1])
+    with compiler.binding([name], [value.kind]) as (slot,):
+        body = compiler.compile(call.args[2])
 
-    def inside(slot: str) -> Code:
-        code = compiler.compile(body)
+    def run(scope: Scope) -> Any:
+        scope.values[slot] = value.run(scope)
+        return body.run(scope)
 
-        def run(scope: Scope) -> Any:
-            scope.values[slot] = value.run(scope)
-            return code.run(scope)
-
-        return Code(code.kind, run)
-
-    return compiler.binding(name, value.kind, inside)
+    return Code(body.kind, run)
 
 
 def _name(compiler: Compiler, node: Node) -> str:
@@ -57,52 +54,57 @@ def _name(compiler: Compiler, node: Node) -> str:
 
 
 class _Walk:
-    """Elements of a list, or keys of a map; with two variables also their places, or the map's values."""
+    """Elements of a list, or keys of a map; with two variables also their places, or the map's values.
+
+    ``codes`` are what the call does with each of them: its arguments after the names of the ``variables``.
+    """
 
     def __init__(self, compiler: Compiler, call: Call, variables: int) -> None:
         assert call.target is not None
-        self.over = compiler.compile(call.target)
-        self.names = [_name(compiler, arg) for arg in call.args[:variables]]
-        kind = self.over.kind
+        self._over = compiler.compile(call.target)
+        names = [_name(compiler, arg) for arg in call.args[:variables]]
+        kind = self._over.kind
         if kind.name == "list":
-            kinds = [INT, kind.params[0]] if variables == 2 else [kind.params[0]]
+            self.kinds = [INT, kind.params[0]] if variables == 2 else [kind.params[0]]
         elif kind.name == "map":
-            kinds = list(kind.params[:variables])
+            self.kinds = list(kind.params[:variables])
         elif kind.loose:
-            kinds = [DYN] * variables
+            self.kinds = [DYN] * variables
         else:
             compiler.fail(call.target, f"expression of type '{kind}' cannot be range of a comprehension")
-        self.kinds = kinds
+        with compiler.binding(names, self.kinds) as self._slots:
+            self.codes = [compiler.compile(arg) for arg in call.args[variables:]]
 
-    def compile(self, compiler: Compiler, node: Node, slots: list[str]) -> Code:
-        """``node`` with the variables; ``slots`` receives where their values go."""
-
-        def bound(left: int) -> Code:
-            if left == len(self.names):
-                return compiler.compile(node)
-
-            def inside(slot: str) -> Code:
-                slots.append(slot)
-                return bound(left + 1)
-
-            return compiler.binding(self.names[left], self.kinds[left], inside)
-
-        return bound(0)
-
-    def values(self, scope: Scope) -> Iterator[tuple[Any, ...]]:
-        over = self.over.run(scope)
-        pairs = len(self.names) == 2
-        if isinstance(over, list):
-            return ((i, item) for i, item in enumerate(over)) if pairs else ((item,) for item in over)
-        if isinstance(over, dict):
-            return iter(over.items()) if pairs else ((key,) for key in over)
-        raise Fault("no such overload")
+    def elements(self, scope: Scope) -> Iterator[tuple[Any, ...]]:
+        """The values of the variables, once they are set."""
+        over, pairs = self._over.run(scope), len(self._slots) == 2
+        if not isinstance(over, list | dict):
+            raise Fault(NO_OVERLOAD)
+        if pairs:
+            each: Any = over.items() if isinstance(over, dict) else enumerate(over)
+        else:
+            each = ((item,) for item in over)
+        for values in each:
+            for slot, value in zip(self._slots, values, strict=True):
+                scope.values[slot] = value
+            yield values
 
 
-def _needs_bool(compiler: Compiler, node: Node, code: Code) -> Run:
+def _condition(compiler: Compiler, node: Node, code: Code) -> Callable[[Scope], bool]:
     if not fits(code.kind, BOOL, {}):
         compiler.fail(node, f"expected type 'bool' but found '{code.kind}'")
-    return code.run
+
+    def run(scope: Scope) -> bool:
+        value = code.run(scope)
+        if not isinstance(value, bool):
+            raise Fault(NO_OVERLOAD)
+        return value
+
+    return run
+
+
+def _always(scope: Scope) -> bool:
+    return True
 
 
 def _quantified(decides: bool, cost: int) -> Macro:
@@ -111,23 +113,18 @@ def _quantified(decides: bool, cost: int) -> Macro:
     def macro(compiler: Compiler, call: Call) -> Code | None:
         if call.target is None or len(call.args) not in (2, 3):
             return None
-        walk, slots = _Walk(compiler, call, len(call.args) - 1), []  # type: tuple[_Walk, list[str]]
-        test = _needs_bool(compiler, call.args[-1], walk.compile(compiler, call.args[-1], slots))
+        walk = _Walk(compiler, call, len(call.args) - 1)
+        test = _condition(compiler, call.args[-1], walk.codes[-1])
 
         def run(scope: Scope) -> bool:
             problem: Fault | None = None
-            for values in walk.values(scope):
-                scope.values.update(zip(slots, values, strict=True))
+            for _ in walk.elements(scope):
                 scope.spend(cost)
                 try:
-                    value = test(scope)
+                    if test(scope) is decides:
+                        return decides
                 except Fault as fault:
                     problem = problem or fault
-                    continue
-                if not isinstance(value, bool):
-                    problem = problem or Fault("no such overload")
-                elif value is decides:
-                    return value
             scope.spend(1)
             if problem is not None:
                 raise problem
@@ -141,25 +138,18 @@ def _quantified(decides: bool, cost: int) -> Macro:
 def _exists_one(compiler: Compiler, call: Call) -> Code | None:
     if call.target is None or len(call.args) not in (2, 3):
         return None
-    walk, slots = _Walk(compiler, call, len(call.args) - 1), []  # type: tuple[_Walk, list[str]]
-    test = _needs_bool(compiler, call.args[-1], walk.compile(compiler, call.args[-1], slots))
+    walk = _Walk(compiler, call, len(call.args) - 1)
+    test = _condition(compiler, call.args[-1], walk.codes[-1])
 
     def run(scope: Scope) -> bool:
         count = 0
-        for values in walk.values(scope):
-            scope.values.update(zip(slots, values, strict=True))
-            count += _true(test(scope))
+        for _ in walk.elements(scope):
+            count += test(scope)
             scope.spend(2)
         scope.spend(2)
         return count == 1
 
     return Code(BOOL, run)
-
-
-def _true(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise Fault("no such overload")
-    return value
 
 
 def _list_maker(variables: int, *, keep: bool) -> Macro:
@@ -169,26 +159,20 @@ def _list_maker(variables: int, *, keep: bool) -> Macro:
         rest = len(call.args) - variables
         if call.target is None or rest not in ((1,) if keep else (1, 2)):
             return None
-        walk, slots = _Walk(compiler, call, variables), []  # type: tuple[_Walk, list[str]]
-        test: Run | None = None
-        if keep or rest == 2:
-            node = call.args[variables]
-            test = _needs_bool(compiler, node, walk.compile(compiler, node, slots))
-        more: list[str] = []
-        code = None if keep else walk.compile(compiler, call.args[-1], more)
+        walk = _Walk(compiler, call, variables)
+        test = _condition(compiler, call.args[variables], walk.codes[0]) if keep or rest == 2 else _always
+        made = None if keep else walk.codes[-1]
 
         def run(scope: Scope) -> list[Any]:
-            made = []
-            for values in walk.values(scope):
-                for places in (slots, more):
-                    scope.values.update(zip(places, values, strict=False))
-                if test is None or _true(test(scope)):
-                    made.append(values[0] if code is None else code.run(scope))
+            found = []
+            for values in walk.elements(scope):
+                if test(scope):
+                    found.append(values[0] if made is None else made.run(scope))
                     scope.spend(11)
                 scope.spend(1)
-            return made
+            return found
 
-        return Code(list_of(walk.kinds[0] if code is None else code.kind), run)
+        return Code(list_of(walk.kinds[0] if made is None else made.kind), run)
 
     return macro
 
@@ -199,27 +183,21 @@ def _map_maker(*, entries: bool) -> Macro:
     def macro(compiler: Compiler, call: Call) -> Code | None:
         if call.target is None or len(call.args) not in (3, 4):
             return None
-        walk, slots = _Walk(compiler, call, 2), []  # type: tuple[_Walk, list[str]]
-        node = call.args[-1]
-        if entries and not isinstance(node, MapOf):
-            compiler.fail(node, "transformMapEntry() needs a map of entries")
-        more: list[str] = []
-        made = walk.compile(compiler, node, more)
-        test: Run | None = None
-        if len(call.args) == 4:
-            test = _needs_bool(compiler, call.args[2], walk.compile(compiler, call.args[2], slots))
+        if entries and not isinstance(call.args[-1], MapOf):
+            compiler.fail(call.args[-1], "transformMapEntry() needs a map of entries")
+        walk = _Walk(compiler, call, 2)
+        made = walk.codes[-1]
+        test = _condition(compiler, call.args[2], walk.codes[0]) if len(call.args) == 4 else _always
 
         def run(scope: Scope) -> dict[Any, Any]:
             found: dict[Any, Any] = {}
-            for values in walk.values(scope):
-                for places in (slots, more):
-                    scope.values.update(zip(places, values, strict=False))
-                if test is None or _true(test(scope)):
+            for key, _ in walk.elements(scope):
+                if test(scope):
                     value = made.run(scope)
-                    for key, item in value.items() if entries else ((values[0], value),):
-                        if key in found:
-                            raise Fault(f"insert failed: key {key} already exists")
-                        found[key] = item
+                    for new, item in value.items() if entries else ((key, value),):
+                        if new in found:
+                            raise Fault(f"insert failed: key {new} already exists")
+                        found[new] = item
                     scope.spend(1)
                 scope.spend(1)
             return found
@@ -232,16 +210,13 @@ def _map_maker(*, entries: bool) -> Macro:
 def _sort_by(compiler: Compiler, call: Call) -> Code | None:
     if call.target is None or len(call.args) != 2:
         return None
-    walk, slots = _Walk(compiler, call, 1), []  # type: tuple[_Walk, list[str]]
-    key = walk.compile(compiler, call.args[1], slots)
+    walk = _Walk(compiler, call, 1)
+    (key,) = walk.codes
 
     def run(scope: Scope) -> list[Any]:
-        keyed = []
-        for (item,) in walk.values(scope):
-            scope.values[slots[0]] = item
-            keyed.append((key.run(scope), item))
+        keyed = [(key.run(scope), item) for (item,) in walk.elements(scope)]
         for (left, _), (right, _) in pairwise(keyed):
-            BINARY["_<_"](left, right)
+            in_order(left, right)
         scope.spend(max(1, len(keyed)))
         return [item for _, item in sorted(keyed, key=lambda pair: pair[0])]
 
@@ -258,22 +233,18 @@ def _opt_map(*, flat: bool) -> Macro:
         if call.target is None or len(call.args) != 2:
             return None
         target = compiler.compile(call.target)
-        name, body = _name(compiler, call.args[0]), call.args[1]
+        with compiler.binding([_name(compiler, call.args[0])], [_inner(target.kind)]) as (slot,):
+            body = compiler.compile(call.args[1])
 
-        def inside(slot: str) -> Code:
-            code = compiler.compile(body)
+        def run(scope: Scope) -> Any:
+            optional = _optional(target.run(scope))
+            if not optional.there:
+                return optional
+            scope.values[slot] = optional.value
+            value = body.run(scope)
+            return value if flat else Optional(value)
 
-            def run(scope: Scope) -> Any:
-                optional = _optional(target.run(scope))
-                if not optional.there:
-                    return optional
-                scope.values[slot] = optional.value
-                value = code.run(scope)
-                return value if flat else Optional(value)
-
-            return Code(code.kind if flat else optional_of(code.kind), run)
-
-        return compiler.binding(name, _inner(target.kind), inside)
+        return Code(body.kind if flat else optional_of(body.kind), run)
 
     return macro
 
@@ -284,7 +255,7 @@ def _inner(kind: Kind) -> Kind:
 
 def _optional(value: object) -> Optional:
     if not isinstance(value, Optional):
-        raise Fault("no such overload")
+        raise Fault(NO_OVERLOAD)
     return value
 
 

@@ -7,144 +7,129 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from math import ceil
 from typing import Any
 
 from kwhatif.cel.faults import Fault
+from kwhatif.cel.overloads import Overload, define, size_of, weight
 from kwhatif.cel.values import Domains, Duration, Semver, Timestamp, UInt, name_of
 
-__all__ = ["BINARY", "contains", "equal", "find", "negate", "nothing_such", "size_of"]
+__all__ = ["COMPARABLE", "contains", "definitions", "equal", "find", "in_order", "plus"]
 
 NO_OVERLOAD = "no such overload"
+COMPARABLE = "int uint double bool string bytes Timestamp Duration"
 _NUMERIC = ("int", "uint", "double")
 
 
-def nothing_such(function: str, *values: object) -> Fault:
-    """A function that has no overload for these values."""
-    return Fault(f"{NO_OVERLOAD}: {function}({', '.join(map(name_of, values))})")
+def _alike(left: Any, right: Any) -> tuple[Any, Any]:
+    """Numbers, as they are compared: an integer becomes a double beside one, as in Go."""
+    if isinstance(left, float) or isinstance(right, float):
+        return float(left), float(right)
+    return left, right
 
 
 def equal(left: Any, right: Any) -> bool:
     """Values of different types are different, but numbers are compared as numbers."""
+    if type(left) is type(right) is str:
+        return bool(left == right)
     mine, theirs = name_of(left), name_of(right)
     if mine in _NUMERIC and theirs in _NUMERIC:
-        return bool(left == right)
+        return bool(operator.eq(*_alike(left, right)))
     if mine != theirs:
         return False
     if mine == "list":
         return len(left) == len(right) and all(map(equal, left, right))
     if mine == "map":
-        return len(left) == len(right) and all(key in right and equal(left[key], right[key]) for key in left)
+        if len(left) != len(right):
+            return False
+        found = ((value, *find(right, key)) for key, value in left.items())
+        return all(there and equal(value, other) for value, there, other in found)
     if isinstance(left, Semver):
         return bool(left.rank == right.rank)
     return bool(left == right)
 
 
-_ORDERED = ("bool", "string", "bytes", "google.protobuf.Timestamp", "google.protobuf.Duration")
-
-
-def _ordering(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+def _ordered(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     def compare(left: Any, right: Any) -> bool:
-        mine, theirs = name_of(left), name_of(right)
-        if mine in _NUMERIC and theirs in _NUMERIC:
-            if any(isinstance(side, float) and math.isnan(side) for side in (left, right)):
-                raise Fault("NaN values cannot be ordered")
-        elif mine != theirs or mine not in _ORDERED:
-            raise Fault(NO_OVERLOAD)
-        return test(left, right)
+        if any(isinstance(side, float) and math.isnan(side) for side in (left, right)):
+            raise Fault("NaN values cannot be ordered")
+        return test(*_alike(left, right))
 
     return compare
 
 
-def _integer(value: int, kind: type[int]) -> int:
-    """The result of integer arithmetic, if it is in range."""
-    if kind is UInt:
-        if not 0 <= value < 2**64:
-            raise Fault("unsigned integer overflow")
-        return UInt(value)
+_LESS = _ordered(operator.lt)
+
+
+def in_order(left: Any, right: Any) -> bool:
+    """``left < right`` of values whose types show only now. Raises Fault."""
+    mine, theirs = name_of(left), name_of(right)
+    numbers = mine in _NUMERIC and theirs in _NUMERIC
+    if not numbers and (mine != theirs or mine.rpartition(".")[2] not in COMPARABLE.split()):
+        raise Fault(NO_OVERLOAD)
+    return _LESS(left, right)
+
+
+def _int(value: int) -> int:
     if not -(2**63) <= value < 2**63:
         raise Fault("integer overflow")
     return value
 
 
-def _truncated(left: int, right: int) -> tuple[int, int]:
-    """Quotient towards zero, and the rest with the sign of ``left``."""
-    whole, rest = divmod(abs(left), abs(right))
-    return (whole if (left < 0) == (right < 0) else -whole), (-rest if left < 0 else rest)
+def _uint(value: int) -> UInt:
+    if not 0 <= value < 2**64:
+        raise Fault("unsigned integer overflow")
+    return UInt(value)
 
 
-def _same(left: object, right: object, *names: str) -> str:
-    mine = name_of(left)
-    if mine != name_of(right) or mine not in names:
+def _quotient(left: int, right: int) -> int:
+    """Towards zero."""
+    if right == 0:
+        raise Fault("division by zero")
+    whole = abs(left) // abs(right)
+    return whole if (left < 0) == (right < 0) else -whole
+
+
+def _rest(left: int, right: int) -> int:
+    """With the sign of ``left``."""
+    if right == 0:
+        raise Fault("modulus by zero")
+    return abs(left) % abs(right) * (-1 if left < 0 else 1)
+
+
+def _ratio(left: float, right: float) -> float:
+    if right != 0:
+        return left / right
+    return math.nan if left == 0 or math.isnan(left) else math.copysign(math.inf, left) * math.copysign(1, right)
+
+
+def plus(left: Any, right: Any) -> Any:
+    """``left + right`` of numbers or durations of one type. Raises Fault."""
+    if name_of(left) != name_of(right):
         raise Fault(NO_OVERLOAD)
-    return mine
-
-
-def _add(left: Any, right: Any) -> Any:
-    if isinstance(left, Timestamp | Duration) and isinstance(right, Timestamp | Duration):
-        if isinstance(left, Timestamp) and isinstance(right, Timestamp):
-            raise Fault(NO_OVERLOAD)
-        kind = Timestamp if isinstance(left, Timestamp) or isinstance(right, Timestamp) else Duration
-        return kind(left.nanos + right.nanos)
-    if _same(left, right, *_NUMERIC, "string", "bytes", "list") in ("int", "uint"):
-        return _integer(int(left) + int(right), type(left))
+    match left:
+        case Duration():
+            return Duration(_int(left.nanos + right.nanos))
+        case UInt():
+            return _uint(int(left) + int(right))
+        case int():
+            return _int(left + right)
     return left + right
 
 
-def _subtract(left: Any, right: Any) -> Any:
-    if isinstance(right, Duration) and isinstance(left, Timestamp | Duration):
-        return type(left)(left.nanos - right.nanos)
-    if isinstance(left, Timestamp) and isinstance(right, Timestamp):
-        return Duration(left.nanos - right.nanos)
-    if _same(left, right, *_NUMERIC) == "double":
-        return left - right
-    return _integer(int(left) - int(right), type(left))
-
-
-def _multiply(left: Any, right: Any) -> Any:
-    if _same(left, right, *_NUMERIC) == "double":
-        return left * right
-    return _integer(int(left) * int(right), type(left))
-
-
-def _divide(left: Any, right: Any) -> Any:
-    if _same(left, right, *_NUMERIC) == "double":
-        if right == 0:
-            return (
-                math.nan if left == 0 or math.isnan(left) else math.copysign(math.inf, left) * math.copysign(1, right)
-            )
-        return left / right
-    if right == 0:
-        raise Fault("division by zero")
-    return _integer(_truncated(left, right)[0], type(left))
-
-
-def _rest(left: Any, right: Any) -> Any:
-    _same(left, right, "int", "uint")
-    if right == 0:
-        raise Fault("modulus by zero")
-    return _integer(_truncated(left, right)[1], type(left))
-
-
-def negate(value: Any) -> Any:
-    """``-value``."""
-    if isinstance(value, float):
-        return -value
-    if isinstance(value, Duration):
-        return Duration(-value.nanos)
-    if name_of(value) != "int":
-        raise Fault(NO_OVERLOAD)
-    return _integer(-value, int)
-
-
-def find(container: Any, key: Any, default: object = None) -> tuple[bool, Any]:
-    """Whether a map has a key or a list an index, and what is there. Raises Fault for what is neither."""
+def find(container: Any, key: Any) -> tuple[bool, Any]:
+    """Whether a map has a key or a list an index, and what is there. Raises Fault for an index that is none."""
     if isinstance(container, dict):
         if isinstance(container, Domains):
             return True, container.get(key, {})
-        if isinstance(key, bool) or not isinstance(key, str | int | float):
+        if not isinstance(key, str | int | float) or key not in container:
             return False, None
-        return key in container, container.get(key)
+        # To Python, true and 1 are one key; here a map has keys of one type.
+        if isinstance(key, bool) != isinstance(next(iter(container)), bool):
+            return False, None
+        return True, container[key]
     if isinstance(container, list):
         if isinstance(key, bool) or not isinstance(key, int | float) or key != int(key):
             raise Fault(f"unsupported index type '{name_of(key)}' in list")
@@ -154,32 +139,59 @@ def find(container: Any, key: Any, default: object = None) -> tuple[bool, Any]:
 
 def contains(item: Any, container: Any) -> bool:
     """``item in container``."""
-    if isinstance(container, list):
-        return any(equal(item, element) for element in container)
+    if isinstance(container, Domains):
+        return item in container
     if isinstance(container, dict):
-        return not isinstance(item, bool) and isinstance(item, str | int | float) and item in container
-    raise Fault(NO_OVERLOAD)
+        return find(container, item)[0]
+    return any(equal(item, element) for element in container)
 
 
-def size_of(value: Any) -> int:
-    """How large a value counts when it is charged for: characters, elements, or 1."""
-    if isinstance(value, str | bytes | list | dict):
-        return len(value)
-    return 1
+# --- costs
 
 
-BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "_==_": equal,
-    "_!=_": lambda left, right: not equal(left, right),
-    "_<_": _ordering(operator.lt),
-    "_<=_": _ordering(operator.le),
-    "_>_": _ordering(operator.gt),
-    "_>=_": _ordering(operator.ge),
-    "_+_": _add,
-    "_-_": _subtract,
-    "_*_": _multiply,
-    "_/_": _divide,
-    "_%_": _rest,
-    "@in": contains,
-}
-"""Operators of two values, both of which are always worked out."""
+def _equality_cost(left: object, right: object) -> int:
+    return ceil(min(size_of(left), size_of(right)) / 10)
+
+
+def _walked(left: object, right: object) -> int:
+    """What there is to walk through where lists and maps are compared."""
+    return weight(left, right) if isinstance(right, list | dict) else 0
+
+
+def _both(left: Any, right: Any) -> int:
+    return ceil((len(left) + len(right)) / 10)
+
+
+def definitions() -> Iterator[tuple[str, Overload]]:
+    """The operators, by the names that they have in trees."""
+    yield from define("_==_(A, A) -> bool", equal, _equality_cost, _walked)
+    yield from define("_!=_(A, A) -> bool", lambda left, right: not equal(left, right), _equality_cost, _walked)
+    for sign, test in (("<", operator.lt), ("<=", operator.le), (">", operator.gt), (">=", operator.ge)):
+        compare = _ordered(test)
+        yield from define(f"_{sign}_(T, T) -> bool", compare, T="int uint double bool Timestamp Duration")
+        yield from define(f"_{sign}_(T, T) -> bool", compare, _equality_cost, T="string bytes")
+        for left, right in permutations(_NUMERIC, 2):
+            yield from define(f"_{sign}_({left}, {right}) -> bool", compare)
+    yield from define("@in(A, list(A)) -> bool", contains, lambda item, items: len(items), _walked)
+    yield from define("@in(A, map(A, B)) -> bool", contains)
+    yield from define("_+_(T, T) -> T", plus, T="int uint double Duration")
+    yield from define("_+_(T, T) -> T", operator.add, _both, T="string bytes")
+    # Upstream does not copy lists to join them, and charges 1.
+    joined: Callable[..., int] = lambda left, right: len(left) + len(right)  # noqa: E731
+    yield from define("_+_(list(A), list(A)) -> list(A)", operator.add, room=joined)
+    yield from define("_+_(Timestamp, Duration) -> Timestamp", lambda at, span: Timestamp.of(at.nanos + span.nanos))
+    yield from define("_+_(Duration, Timestamp) -> Timestamp", lambda span, at: Timestamp.of(at.nanos + span.nanos))
+    yield from define("_-_(Timestamp, Duration) -> Timestamp", lambda at, span: Timestamp.of(at.nanos - span.nanos))
+    yield from define("_-_(T, T) -> Duration", lambda a, b: Duration(_int(a.nanos - b.nanos)), T="Timestamp Duration")
+    for name, checked in (("int", _int), ("uint", _uint)):
+        yield from define(f"_-_({name}, {name}) -> {name}", lambda a, b, c=checked: c(int(a) - int(b)))
+        yield from define(f"_*_({name}, {name}) -> {name}", lambda a, b, c=checked: c(int(a) * int(b)))
+        yield from define(f"_/_({name}, {name}) -> {name}", lambda a, b, c=checked: c(_quotient(a, b)))
+        yield from define(f"_%_({name}, {name}) -> {name}", lambda a, b, c=checked: c(_rest(a, b)))
+    yield from define("_-_(double, double) -> double", operator.sub)
+    yield from define("_*_(double, double) -> double", operator.mul)
+    yield from define("_/_(double, double) -> double", _ratio)
+    yield from define("-_(int) -> int", lambda value: _int(-value))
+    yield from define("-_(double) -> double", operator.neg)
+    yield from define("-_(Duration) -> Duration", lambda span: Duration(_int(-span.nanos)))
+    yield from define("!_(bool) -> bool", operator.not_)

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from kwhatif.cel import kubernetes, operators, standard
 from kwhatif.cel.compile import Compiler, Run, Scope
 from kwhatif.cel.faults import CompileError, Fault
 from kwhatif.cel.kinds import Kind
-from kwhatif.cel.kubernetes import kubernetes_functions
 from kwhatif.cel.macros import MACROS
-from kwhatif.cel.overloads import Table
-from kwhatif.cel.standard import standard_functions
+from kwhatif.cel.overloads import Table, merged
 from kwhatif.cel.syntax import parse
 
 __all__ = ["Program"]
@@ -49,8 +48,4 @@ class Program:
 
 @cache
 def _functions() -> Table:
-    table: Table = {}
-    for more in (standard_functions(), kubernetes_functions()):
-        for name, overloads in more.items():
-            table[name] = [*table.get(name, ()), *overloads]
-    return table
+    return merged(operators.definitions(), standard.definitions(), kubernetes.definitions())

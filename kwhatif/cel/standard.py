@@ -6,36 +6,27 @@ Upstream: github.com/google/cel-go/common/stdlib, common/types and ext/strings.g
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from math import ceil, isfinite
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from kwhatif.cel.faults import Fault
-from kwhatif.cel.formatting import formatted, quoted, text_of
-from kwhatif.cel.kinds import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    DYN,
-    INT,
-    STRING,
-    TIMESTAMP,
-    TYPE,
-    UINT,
-    A,
-    B,
-    Kind,
-    list_of,
-    map_of,
-    optional_of,
+from kwhatif.cel.formatting import formatted, quoted, room_to_format, text_of
+from kwhatif.cel.overloads import (
+    Overload,
+    define,
+    per_character,
+    regex_cost,
+    size_of,
+    twice_per_character,
+    weight,
 )
-from kwhatif.cel.operators import size_of
-from kwhatif.cel.overloads import Overload, Table, one, per_character, regex_cost, twice_per_character
 from kwhatif.cel.patterns import search
 from kwhatif.cel.values import Duration, Optional, Timestamp, TypeValue, UInt, name_of
 
-__all__ = ["standard_functions"]
+__all__ = ["definitions"]
 
 
 def _out_of(value: object, kind: str) -> Fault:
@@ -117,7 +108,7 @@ def _to_timestamp(value: Any) -> Timestamp:
     if isinstance(value, Timestamp):
         return value
     if isinstance(value, int):
-        return Timestamp(int(value) * 1_000_000_000)
+        return Timestamp.of(int(value) * 1_000_000_000)
     whole, dot, rest = value.partition(".")
     digits = re.match(r"[0-9]*", rest)[0] if dot else ""  # type: ignore[index]
     try:
@@ -132,24 +123,51 @@ def _to_timestamp(value: Any) -> Timestamp:
     return Timestamp(seconds * 1_000_000_000 + int((digits or "0").ljust(9, "0")[:9]))
 
 
-def _moment(stamp: Timestamp) -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=stamp.nanos // 1000)
+_OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)")
 
 
-_GETTERS = {
-    "getFullYear": lambda stamp: _moment(stamp).year,
-    "getMonth": lambda stamp: _moment(stamp).month - 1,
-    "getDate": lambda stamp: _moment(stamp).day,
-    "getDayOfMonth": lambda stamp: _moment(stamp).day - 1,
-    "getDayOfWeek": lambda stamp: (_moment(stamp).weekday() + 1) % 7,
-    "getDayOfYear": lambda stamp: _moment(stamp).timetuple().tm_yday - 1,
+def _zone(name: str) -> tzinfo:
+    """``Europe/Berlin`` or ``+02:00``."""
+    if offset := _OFFSET.fullmatch(name):
+        span = timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+        return timezone(-span if offset[1] == "-" else span)
+    try:
+        return ZoneInfo(name or "UTC")
+    except (OSError, ValueError, KeyError):
+        raise Fault(f"unknown time zone {name}") from None
+
+
+def _of_moment(part: Callable[[datetime], int]) -> Callable[..., int]:
+    """A part of a timestamp, in a time zone if one is named."""
+
+    def run(stamp: Timestamp, zone: str = "UTC") -> int:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=stamp.nanos // 1000)
+        try:
+            return part(moment.astimezone(_zone(zone)))
+        except (OverflowError, ValueError):
+            raise Fault("timestamp overflow") from None
+
+    return run
+
+
+_GETTERS: dict[str, Callable[[datetime], int]] = {
+    "getFullYear": lambda moment: moment.year,
+    "getMonth": lambda moment: moment.month - 1,
+    "getDate": lambda moment: moment.day,
+    "getDayOfMonth": lambda moment: moment.day - 1,
+    "getDayOfWeek": lambda moment: (moment.weekday() + 1) % 7,
+    "getDayOfYear": lambda moment: moment.timetuple().tm_yday - 1,
+    "getHours": lambda moment: moment.hour,
+    "getMinutes": lambda moment: moment.minute,
+    "getSeconds": lambda moment: moment.second,
+    "getMilliseconds": lambda moment: moment.microsecond // 1000,
 }
-_OF_BOTH = {"getHours": (3600 * 10**9, 24), "getMinutes": (60 * 10**9, 60), "getSeconds": (10**9, 60)}
+_SPANS = {"getHours": 3600 * 10**9, "getMinutes": 60 * 10**9, "getSeconds": 10**9, "getMilliseconds": 10**6}
 
 
-def _part(unit: int, most: int) -> tuple[Any, Any]:
-    """A part of a timestamp, and the same of a duration, which counts on beyond ``most``."""
-    return (lambda stamp: stamp.nanos // unit % most), (lambda span: int(span.nanos / unit))
+def _whole(amount: int, unit: int) -> int:
+    """How many units, towards zero."""
+    return amount // unit if amount >= 0 else -(-amount // unit)
 
 
 # --- strings
@@ -193,10 +211,6 @@ def _joined(parts: list[Any], separator: str = "") -> str:
     return separator.join(parts)
 
 
-def _replaced(text: str, old: str, new: str, times: int = -1) -> str:
-    return text.replace(old, new, times)
-
-
 def _split(text: str, separator: str, most: int = -1) -> list[str]:
     if most == 0:
         return []
@@ -232,76 +246,63 @@ def _zero(value: Any) -> bool:
     return value is None or (isinstance(value, bool | int | float | str | bytes | list | dict) and not value)
 
 
-def _member(params: tuple[Kind, ...], result: Kind, run: Any, cost: Any = one) -> Overload:
-    return Overload(params, result, run, member=True, cost=cost)
+def _room_to_join(texts: list[Any], separator: str = "") -> int:
+    return weight(texts) + len(separator) * len(texts)
 
 
-def standard_functions() -> Table:
-    """Function -> overloads."""
-    maybe = optional_of(A)
-    table: Table = {
-        "size": [Overload((kind,), INT, len, member) for kind in _SIZED for member in (False, True)],
-        "matches": [Overload((STRING, STRING), BOOL, search, member, regex_cost) for member in (False, True)],
-        "contains": [_member((STRING, STRING), BOOL, lambda text, part: part in text, _contains_cost)],
-        "startsWith": [_member((STRING, STRING), BOOL, str.startswith, per_character)],
-        "endsWith": [_member((STRING, STRING), BOOL, str.endswith, per_character)],
-        "int": [Overload((kind,), INT, _to_int) for kind in (INT, UINT, DOUBLE, STRING, TIMESTAMP)],
-        "uint": [Overload((kind,), UINT, _to_uint) for kind in (UINT, INT, DOUBLE, STRING)],
-        "double": [Overload((kind,), DOUBLE, _to_double) for kind in (DOUBLE, INT, UINT, STRING)],
-        "bool": [Overload((kind,), BOOL, _to_bool) for kind in (BOOL, STRING)],
-        "string": [
-            Overload((kind,), STRING, _to_string, cost=per_character if kind is BYTES else one)
-            for kind in (STRING, BOOL, INT, UINT, DOUBLE, BYTES, TIMESTAMP, DURATION)
-        ],
-        "bytes": [
-            Overload((BYTES,), BYTES, bytes),
-            Overload((STRING,), BYTES, lambda text: text.encode(), cost=per_character),
-        ],
-        "duration": [Overload((kind,), DURATION, _to_duration) for kind in (DURATION, STRING)],
-        "timestamp": [Overload((kind,), TIMESTAMP, _to_timestamp) for kind in (TIMESTAMP, STRING, INT)],
-        "dyn": [Overload((A,), DYN, lambda value: value)],
-        "type": [Overload((A,), TYPE, lambda value: TypeValue(name_of(value)))],
-        "charAt": [_member((STRING, INT), STRING, _at)],
-        "indexOf": [
-            _member((STRING, STRING), INT, _index_of, per_character),
-            _member((STRING, STRING, INT), INT, _index_of, per_character),
-        ],
-        "lastIndexOf": [
-            _member((STRING, STRING), INT, _last_index_of, per_character),
-            _member((STRING, STRING, INT), INT, _last_index_of, per_character),
-        ],
-        "join": [_member((list_of(STRING),), STRING, _joined), _member((list_of(STRING), STRING), STRING, _joined)],
-        "lowerAscii": [_member((STRING,), STRING, _lower, per_character)],
-        "upperAscii": [_member((STRING,), STRING, _upper, per_character)],
-        "trim": [_member((STRING,), STRING, str.strip, per_character)],
-        "replace": [
-            _member((STRING, STRING, STRING), STRING, _replaced, twice_per_character),
-            _member((STRING, STRING, STRING, INT), STRING, _replaced, twice_per_character),
-        ],
-        "split": [
-            _member((STRING, STRING), list_of(STRING), _split, twice_per_character),
-            _member((STRING, STRING, INT), list_of(STRING), _split, twice_per_character),
-        ],
-        "substring": [
-            _member((STRING, INT), STRING, _substring, per_character),
-            _member((STRING, INT, INT), STRING, _substring, per_character),
-        ],
-        "format": [_member((STRING, list_of(DYN)), STRING, formatted, per_character)],
-        "strings.quote": [Overload((STRING,), STRING, quoted, cost=per_character)],
-        "optional.of": [Overload((A,), maybe, Optional)],
-        "optional.none": [Overload((), maybe, lambda: Optional(there=False))],
-        "optional.ofNonZeroValue": [
-            Overload((A,), maybe, lambda value: Optional(there=False) if _zero(value) else Optional(value))
-        ],
-        "hasValue": [_member((maybe,), BOOL, lambda optional: optional.there)],
-        "value": [_member((maybe,), A, _value)],
-    }
-    for name, run in _GETTERS.items():
-        table[name] = [_member((TIMESTAMP,), INT, run)]
-    for name, (unit, most) in _OF_BOTH.items():
-        of_stamp, of_span = _part(unit, most)
-        table[name] = [_member((TIMESTAMP,), INT, of_stamp), _member((DURATION,), INT, of_span)]
-    return table
+def _room_to_replace(text: str, old: str, new: str, times: int = -1) -> int:
+    found = text.count(old)
+    return len(text) + len(new) * (found if times < 0 else min(found, times))
 
 
-_SIZED = (STRING, BYTES, list_of(A), map_of(A, B))
+def definitions() -> Iterator[tuple[str, Overload]]:
+    """Functions of the language, and those of cel-go's strings and optional values."""
+    sized = "string bytes list(A) map(A,B)"
+    yield from define("size(T) -> int", len, T=sized)
+    yield from define("T.size() -> int", len, T=sized)
+    yield from define("matches(string, string) -> bool", search, regex_cost)
+    yield from define("string.matches(string) -> bool", search, regex_cost)
+    yield from define("string.contains(string) -> bool", lambda text, part: part in text, _contains_cost)
+    yield from define("string.startsWith(string) -> bool", str.startswith, per_character)
+    yield from define("string.endsWith(string) -> bool", str.endswith, per_character)
+    yield from define("int(T) -> int", _to_int, T="int uint double string Timestamp")
+    yield from define("uint(T) -> uint", _to_uint, T="uint int double string")
+    yield from define("double(T) -> double", _to_double, T="double int uint string")
+    yield from define("bool(T) -> bool", _to_bool, T="bool string")
+    yield from define("string(T) -> string", _to_string, T="string bool int uint double Timestamp Duration IP CIDR")
+    yield from define("string(bytes) -> string", _to_string, per_character)
+    yield from define("bytes(bytes) -> bytes", bytes)
+    yield from define("bytes(string) -> bytes", str.encode, per_character)
+    yield from define("duration(T) -> Duration", _to_duration, T="Duration string")
+    yield from define("timestamp(T) -> Timestamp", _to_timestamp, T="Timestamp string int")
+    yield from define("dyn(A) -> dyn", lambda value: value)
+    yield from define("type(A) -> type", lambda value: TypeValue(name_of(value)))
+    yield from define("string.charAt(int) -> string", _at)
+    for more in ("", ", int"):
+        yield from define(f"string.indexOf(string{more}) -> int", _index_of, per_character)
+        yield from define(f"string.lastIndexOf(string{more}) -> int", _last_index_of, per_character)
+        yield from define(
+            f"string.replace(string, string{more}) -> string", str.replace, twice_per_character, _room_to_replace
+        )
+        yield from define(f"string.split(string{more}) -> list(string)", _split, twice_per_character)
+        yield from define(f"string.substring(int{more}) -> string", _substring, per_character)
+    for more in ("", "string"):
+        yield from define(f"list(string).join({more}) -> string", _joined, room=_room_to_join)
+    yield from define("string.lowerAscii() -> string", _lower, per_character)
+    yield from define("string.upperAscii() -> string", _upper, per_character)
+    yield from define("string.trim() -> string", str.strip, per_character)
+    yield from define("string.format(list(dyn)) -> string", formatted, per_character, room_to_format)
+    yield from define("strings.quote(string) -> string", quoted, per_character)
+    yield from define("optional.of(A) -> optional(A)", Optional)
+    yield from define("optional.none() -> optional(A)", lambda: Optional(there=False))
+    yield from define(
+        "optional.ofNonZeroValue(A) -> optional(A)",
+        lambda value: Optional(there=False) if _zero(value) else Optional(value),
+    )
+    yield from define("optional(A).hasValue() -> bool", lambda optional: optional.there)
+    yield from define("optional(A).value() -> A", _value)
+    for name, part in _GETTERS.items():
+        yield from define(f"Timestamp.{name}() -> int", _of_moment(part))
+        yield from define(f"Timestamp.{name}(string) -> int", _of_moment(part))
+    for name, unit in _SPANS.items():
+        yield from define(f"Duration.{name}() -> int", lambda span, unit=unit: _whole(span.nanos, unit))

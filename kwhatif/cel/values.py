@@ -15,6 +15,7 @@ from kwhatif.api.quantity import Quantity
 from kwhatif.cel.faults import Fault
 
 __all__ = [
+    "TYPE_NAMES",
     "Address",
     "Domains",
     "Duration",
@@ -59,6 +60,13 @@ class Timestamp:
     """Nanoseconds since 1970."""
 
     nanos: int
+
+    @classmethod
+    def of(cls, nanos: int) -> Timestamp:
+        """Raises Fault for a moment that is not in the years 1 to 9999."""
+        if not -62_135_596_800 <= nanos // 10**9 < 253_402_300_800:
+            raise Fault("timestamp overflow")
+        return cls(nanos)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -154,6 +162,9 @@ _NAMES: dict[type, str] = {
     IPv4Interface: "net.CIDR",
     IPv6Interface: "net.CIDR",
 }
+
+
+TYPE_NAMES = frozenset(_NAMES.values())
 
 
 def name_of(value: object) -> str:

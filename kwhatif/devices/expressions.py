@@ -12,7 +12,7 @@ from kwhatif.api.devices import Device, DeviceAttribute
 from kwhatif.cel.faults import CompileError, Fault, OverBudget
 from kwhatif.cel.kinds import ANY, BOOL, DYN, QUANTITY, STRING, Kind, map_of
 from kwhatif.cel.operators import equal
-from kwhatif.cel.overloads import Overload, Table
+from kwhatif.cel.overloads import define, merged
 from kwhatif.cel.program import Program
 from kwhatif.cel.syntax import Call, Ident, ListOf, Literal, MapOf, Node, Select, parse
 from kwhatif.cel.values import Domains, Semver, name_of
@@ -133,7 +133,7 @@ def _includes(target: object, wanted: object) -> bool:
     return any(equal(item, wanted) for item in target)
 
 
-_INCLUDES: Table = {"includes": [Overload((DYN, DYN), BOOL, _includes, member=True)]}
+_INCLUDES = merged(define("dyn.includes(dyn) -> bool", _includes))
 
 
 # --- what an expression looks at
