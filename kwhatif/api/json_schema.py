@@ -103,7 +103,8 @@ def strictly(value: object, type_: type[T]) -> T:
     try:
         return msgspec.convert(value, type_)
     except (msgspec.ValidationError, NotImplementedError):
-        for place, text in misfits(without_nulls(value), _validator_of(type_)):
+        struct: Any = type_
+        for place, text in misfits(without_nulls(value), _validator_of(struct)):
             raise InputError(text, place=place) from None
     return convert(value, type_)
 
