@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.scheduling.attempt import Attempt
+from kwhatif.versions import features_of
 from tests.builders import FEATURES, Json, cluster_of, node, pod, scheduler_for
 from tests.device_builders import (
     allocated,
@@ -150,9 +150,9 @@ def test_tainted_devices_are_left_to_those_who_tolerate() -> None:
 
 def test_taint_rules_count_where_the_minor_has_them() -> None:
     rule, there = taint_rule("sick", pool="a", device="g0"), devices_of("a", ["g0"])
-    without = replace(FEATURES, dra_device_taint_rules=False)
+    without, with_rules = (features_of(gates={"DRADeviceTaintRules": on}) for on in (False, True))
     assert given(claim(), there, rule, features=without) == ["r=a/g0"]
-    assert NO_SOLUTION in given(claim(), there, rule, features=replace(FEATURES, dra_device_taint_rules=True))
+    assert NO_SOLUTION in given(claim(), there, rule, features=with_rules)
 
 
 # --- pools
