@@ -15,7 +15,7 @@ import msgspec
 
 from kwhatif.api.alike import did_you_mean
 from kwhatif.api.decode import convert
-from kwhatif.api.mismatch import described, step
+from kwhatif.api.mismatch import described, in_range, step
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.errors import InputError
 
@@ -79,7 +79,7 @@ def tidy(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     # A property may be called like a keyword; what describes a property is always an object.
-    kept = {key: tidy(item) for key, item in value.items() if key not in _UNSAID or isinstance(item, dict)}
+    kept = {key: tidy(item) for key, item in value.items() if key not in _UNSAID or (item and isinstance(item, dict))}
     if kept.get("required") == []:
         del kept["required"]
     match kept.get("anyOf"):
@@ -124,7 +124,8 @@ def misfits(value: Any, validator: Validator) -> Iterator[tuple[str, str]]:
             place = "".join(f"[{key}]" if isinstance(key, int) else step(key) for key in leaf.absolute_path)
             # Numbers padded, so that the tenth element comes after the second.
             found.setdefault((f"${place}", _said(leaf)), [str(key).zfill(6) for key in leaf.absolute_path])
-    yield from sorted(found, key=lambda misfit: (found[misfit], misfit))
+    # Who misspells a field also lacks the one that was meant.
+    yield from sorted(found, key=lambda misfit: (found[misfit], not misfit[1].startswith("unknown"), misfit))
 
 
 def validator(schema: Schema) -> Validator:
@@ -184,7 +185,7 @@ def _said(error: ValidationError) -> str:
         case "format":
             expected = _A_QUANTITY
         case "minimum" | "maximum":
-            expected = f"an integer {_range(schema.get('minimum'), schema.get('maximum'))}"
+            expected = f"an integer {in_range(schema.get('minimum'), schema.get('maximum'))}"
         case "const":
             expected = described(wanted)
         case "enum":
@@ -198,9 +199,3 @@ def _said(error: ValidationError) -> str:
 
 def _one_of(known: list[str]) -> str:
     return f" (expected one of {', '.join(known)})"
-
-
-def _range(least: int | None, most: int | None) -> str:
-    if most is None:
-        return f"of at least {least}"
-    return f"of at most {most}" if least is None else f"from {least} to {most}"

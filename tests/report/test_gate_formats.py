@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 import re
 from html.parser import HTMLParser
@@ -23,7 +22,7 @@ from kwhatif.report.gate_junit import gate_junit
 from kwhatif.report.gate_markdown import LONGEST, MARKER, gate_markdown
 from kwhatif.report.gate_table import gate_table
 from kwhatif.results.gate import Finding, GateResult, Location, RuleOutcome, Subject
-from kwhatif.whatif.gate.report_schema import gate_report_schema, schema_text
+from kwhatif.whatif.schema_files import gate_report_schema
 from tests.report.gate_reading import READERS, Read
 from tests.report.gate_results import ANY, HOSTILE, hostile_result, results, sample, with_findings
 from tests.report.gate_schemas import GITLAB, SARIF, check_github, check_junit, check_tap
@@ -134,18 +133,6 @@ def test_what_the_gate_decided_is_told_even_without_findings(name: str) -> None:
 def test_json_and_yaml_come_back_as_they_went_in() -> None:
     assert msgspec.json.decode(FORMATS["json"](sample()), type=GateResult) == sample()
     assert msgspec.convert(yaml.safe_load(FORMATS["yaml"](sample())), GateResult) == sample()
-
-
-def test_the_schema_file_is_what_the_structs_say() -> None:
-    assert SCHEMA_FILE.read_text() == schema_text(), (
-        "run the command in the docstring of kwhatif/whatif/gate/report_schema.py"
-    )
-
-
-def test_the_schema_is_installed_with_the_package() -> None:
-    pytest.importorskip("kwhatif.schemas", reason="needs an installed package")
-    installed = importlib.resources.files("kwhatif.schemas") / SCHEMA_FILE.name
-    assert installed.read_text() == schema_text()
 
 
 # --- one by one

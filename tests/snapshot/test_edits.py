@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.format.model import Snapshot, write_snapshot
 from kwhatif.snapshot.load import load_snapshot
 from kwhatif.whatif.edits.document import Edit, read_edit, read_edits
-from kwhatif.whatif.edits.schema_printed import cluster_edits_schema, schema_text
+from kwhatif.whatif.schema_files import cluster_edits_schema
 
 ROOT = Path(__file__).parents[2]
 SCHEMA_FILE = ROOT / "schemas" / "cluster-edits.schema.json"
@@ -62,7 +61,7 @@ def test_an_edit_can_be_said(case: str) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "an edit that nobody knows": ({"cordn": "n1"}, ': no field is called "cordn"; did you mean cordon?'),
+    "an edit that nobody knows": ({"cordn": "n1"}, ': unknown field "cordn"; did you mean cordon?'),
     "two edits at once": (
         {"cordon": "n1", "uncordon": "n2"},
         ": expected exactly one of cordon, uncordon, taint, untaint, label, set, addNodes, removeNodes, scale, "
@@ -115,7 +114,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "nodes like nothing": ({"addNodes": {"count": 1}}, ".addNodes: the field like is missing"),
     "a taint of new nodes with a slip in it": (
         {"addNodes": {"count": 1, "like": "n1", "taints": [{"key": "a", "efect": "NoExecute"}]}},
-        '.addNodes.taints[0]: no field is called "efect"; did you mean effect?',
+        '.addNodes.taints[0]: unknown field "efect"; did you mean effect?',
     ),
     "fewer than no pods": (
         {"scale": {"kind": "Deployment", "name": "web", "replicas": -1}},
@@ -161,7 +160,7 @@ BROKEN = {
     "a version to come": ({**document(), "apiVersion": "kwhatif.dev/v2"}, '$.apiVersion: expected "kwhatif.dev/v1"'),
     "no edits": ({"apiVersion": "kwhatif.dev/v1", "kind": "ClusterEdits"}, "$: the field edits is missing"),
     "edits that are no list": ({**document(), "edits": {"cordon": "n1"}}, "$.edits: expected a list"),
-    "a field too many": ({**document(), "edit": []}, '$: no field is called "edit"; did you mean edits?'),
+    "a field too many": ({**document(), "edit": []}, '$: unknown field "edit"; did you mean edits?'),
     "nothing at all": ("", "holds no ClusterEdits: it is empty"),
 }
 
@@ -187,18 +186,6 @@ def test_edits_of_several_documents_and_files_come_in_their_order(tmp_path: Path
 
 
 # --- the schema
-
-
-def test_the_schema_file_is_what_the_structs_say() -> None:
-    assert SCHEMA_FILE.read_text() == schema_text(), (
-        "run the command in the docstring of kwhatif/whatif/edits/schema_printed.py"
-    )
-
-
-def test_the_schema_is_installed_with_the_package() -> None:
-    pytest.importorskip("kwhatif.schemas", reason="needs an installed package")
-    installed = importlib.resources.files("kwhatif.schemas") / SCHEMA_FILE.name
-    assert installed.read_text() == schema_text()
 
 
 # What the schema does not say: keys and values of labels, resources and quantities that nobody can read or use.

@@ -10,19 +10,21 @@ import os
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from kwhatif.api.decode import decode_json
+from kwhatif.api.json_schema import strictly
 from kwhatif.api.mismatch import described, step
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.drafts import draft_of
 from kwhatif.snapshot.read.files import read_paths
 from kwhatif.snapshot.redaction.codes import Numbered, Ordered
 
-__all__ = ["API_VERSION", "KIND", "Translation", "read_translation", "readable_by_others", "write_translation"]
+__all__ = ["KIND", "File", "Translation", "read_translation", "readable_by_others", "write_translation"]
 
-API_VERSION = "kwhatif.dev/v1"
 KIND = "Translation"
 
 
@@ -80,26 +82,41 @@ class Translation:
         return any(settled)
 
 
-class _File(msgspec.Struct, rename="camel", kw_only=True):
-    api_version: str = API_VERSION
-    kind: str = KIND
-    words: dict[str, str] = {}
-    resources: dict[str, str] = {}
-    nodes: dict[str, str] = {}
-    pools: dict[str, str] = {}
-    uids: dict[str, int] = {}
-    addresses: dict[str, int] = {}
-    numeric_keys: list[str] = []
+def _like(stem: str) -> Meta:
+    """For readers of the schema: the digits come after ``stem``. Which stem it has to be ``Ordered`` knows."""
+    return Meta(extra_json_schema={"pattern": f"^{stem}[0-9]*[1-9]$"})
+
+
+_Codes = dict[str, Annotated[str, _like("[a-z]{1,2}")]]
+_Numbers = dict[str, Annotated[int, Meta(ge=1)]]
+
+
+class File(msgspec.Struct, rename="camel", kw_only=True):
+    """A translation as its file has it."""
+
+    api_version: Literal["kwhatif.dev/v1"] = "kwhatif.dev/v1"
+    kind: Literal["Translation"] = "Translation"
+    words: Annotated[_Codes, Meta(description="Parts of names; the codes are in the order of the words.")] = {}
+    resources: Annotated[_Codes, Meta(description="Parts of the names of resources, likewise.")] = {}
+    nodes: Annotated[
+        dict[str, Annotated[str, _like("node-")]], Meta(description="Whole names of nodes, likewise.")
+    ] = {}
+    pools: Annotated[
+        dict[str, Annotated[str, _like("pool-")]], Meta(description="Whole names of pools of devices, likewise.")
+    ] = {}
+    uids: Annotated[_Numbers, Meta(description="Unique identifiers by number.")] = {}
+    addresses: Annotated[_Numbers, Meta(description="IP addresses of host ports by number.")] = {}
+    numeric_keys: Annotated[
+        list[str],
+        Meta(description="Keys of labels whose values are compared as numbers (Gt, Lt): their numbers stay."),
+    ] = []
 
 
 def read_translation(path: str) -> Translation:
     """A translation from its file. Raises InputError with a place."""
     (text,) = read_paths([path])
     try:
-        file = decode_json(text.data, _File)
-        for name, found, wanted in (("apiVersion", file.api_version, API_VERSION), ("kind", file.kind, KIND)):
-            if found != wanted:
-                raise InputError(f'expected "{wanted}", found {described(found)}', place=f"$.{name}")
+        file = strictly(decode_json(text.data, Any), File)
         translation = Translation(
             uids=Numbered(file.uids), addresses=Numbered(file.addresses), numeric=set(file.numeric_keys)
         )
@@ -122,7 +139,7 @@ def write_translation(translation: Translation, path: str) -> None:
 
     Raises InputError if it cannot be written.
     """
-    file = _File(
+    file = File(
         words=dict(sorted(translation.words.codes.items())),
         resources=dict(sorted(translation.resources.codes.items())),
         nodes=dict(sorted(translation.nodes.codes.items())),

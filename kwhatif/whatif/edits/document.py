@@ -13,15 +13,12 @@ same rules: each is one edit, which stands at an option instead of in a file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import inspect
 
-from kwhatif.api.alike import did_you_mean
-from kwhatif.api.decode import convert
-from kwhatif.api.mismatch import described, step
+from kwhatif.api.json_schema import strictly
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.model import API_VERSION
 from kwhatif.snapshot.read.documents import Document, read_documents
@@ -43,8 +40,11 @@ Edit = msgspec.defstruct(
 )
 
 
-class _Envelope(msgspec.Struct, rename="camel"):
+class _Envelope(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    api_version: str
+    kind: str
     edits: list[dict[str, Any]]
+    metadata: Any = None
 
 
 def read_edits(paths: Sequence[str]) -> list[Given]:
@@ -62,9 +62,7 @@ def read_edits(paths: Sequence[str]) -> list[Given]:
 def _edits_of(document: Document, source: str) -> Iterator[Given]:
     expect_head(document, API_VERSION, KIND, source)
     try:
-        value = decode(document.value, dict[str, Any])
-        envelope = convert(value, _Envelope)
-        _check_known(value, ("apiVersion", "kind", "metadata", "edits"), "$")
+        envelope = strictly(decode(document.value, dict[str, Any]), _Envelope)
     except InputError as error:
         raise error.at(source) from None
     for i, edit in enumerate(envelope.edits):
@@ -82,39 +80,14 @@ def read_edit(value: Mapping[str, Any], source: str, place: str = "") -> Given:
 
 def _read(value: Mapping[str, Any], source: str, place: str) -> Given:
     told = {key: item for key, item in value.items() if item is not None}
-    _check_fields(told, inspect.type_info(Edit), "$")
+    edit = strictly(told, Edit)
     if len(told) != 1:
         choices = ", ".join(kind.encoded for kind in KINDS)
         raise InputError(f"expected exactly one of {choices}, found {', '.join(told) or 'none'}", place="$")
     (kind,) = (kind for kind in KINDS if kind.encoded in told)
-    what = getattr(convert(told, Edit), kind.field)
+    what = getattr(edit, kind.field)
     try:
         kind.check(what)
     except InputError as error:
         raise InputError(error.problem, place=f"$.{kind.encoded}{error.place}") from None
     return Given(kind, what, source, place)
-
-
-def _check_fields(value: object, type_: inspect.Type, place: str) -> None:
-    """Raises InputError for a field that nobody here knows; what is of another type is left to be found later."""
-    match type_:
-        case inspect.UnionType(types=types):
-            for choice in types:
-                _check_fields(value, choice, place)
-        case inspect.Metadata(type=inner):
-            _check_fields(value, inner, place)
-        case inspect.ListType(item_type=item_type) if isinstance(value, list):
-            for i, item in enumerate(value):
-                _check_fields(item, item_type, f"{place}[{i}]")
-        case inspect.StructType(fields=fields) if isinstance(value, dict):
-            known = {field.encode_name: field.type for field in fields}
-            _check_known(value, tuple(known), place)
-            for key, item in value.items():
-                _check_fields(item, known[key], place + step(key))
-
-
-def _check_known(keys: Iterable[str], known: Sequence[str], place: str) -> None:
-    for key in keys:
-        if key not in known:
-            hint = did_you_mean(key, known) or f"; there are {', '.join(known)}"
-            raise InputError(f"no field is called {described(key)}{hint}", place=place)

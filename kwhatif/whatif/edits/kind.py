@@ -30,7 +30,7 @@ Nodes = Annotated[
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
-class Part(msgspec.Struct, rename="camel", frozen=True, kw_only=True, omit_defaults=True):
+class Part(msgspec.Struct, rename="camel", frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """A part of an edit. Unlike in objects of Kubernetes, unknown fields are refused."""
 
 

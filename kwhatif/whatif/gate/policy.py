@@ -22,12 +22,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
-import msgspec.inspect
 from msgspec import Meta
 from msgspec.structs import replace
 
 from kwhatif.api.alike import did_you_mean
-from kwhatif.api.decode import convert
+from kwhatif.api.json_schema import strictly
 from kwhatif.api.mismatch import described, step
 from kwhatif.errors import InputError, UsageError
 from kwhatif.snapshot.format.model import API_VERSION
@@ -46,9 +45,11 @@ DEFAULT_RULES = ("fidelity", "limits", "preempts", "quota", "rollout-deadlock", 
 """What is looked at where nobody says what to look at."""
 
 
-class GatePolicy(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
+class GatePolicy(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a file may say. Paths in it are relative to its directory."""
 
+    api_version: str = API_VERSION
+    kind: str = KIND
     metadata: dict[str, Any] | None = None
     snapshot: Annotated[list[str] | None, Meta(description="What --snapshot names.")] = None
     policy: Annotated[str | None, Meta(description="What --policy names: a KubeSchedulerConfiguration.")] = None
@@ -101,10 +102,7 @@ def read_policy(path: str | None) -> ReadPolicy:
 def _policy_of(document: Document, source: str) -> GatePolicy:
     expect_head(document, API_VERSION, KIND, source)
     try:
-        value = decode(document.value, dict[str, Any])
-        _check_known(value, ("apiVersion", "kind", *_fields(GatePolicy)), "$")
-        _check_choices(value, GatePolicy)
-        policy = convert(value, GatePolicy)
+        policy = strictly(decode(document.value, dict[str, Any]), GatePolicy)
     except InputError as error:
         raise error.at(source) from None
     return _beside(policy, source)
@@ -168,9 +166,7 @@ def _parameters(value: Any, type_: type[Parameters]) -> Parameters:
         value = {**value, "level": "off"}
     if not isinstance(value, dict):
         raise InputError(f"expected settings, or a level: error, warn or off; found {described(value)}", place="$")
-    _check_known(value, _fields(type_), "$")
-    _check_choices(value, type_)
-    parameters = convert(value, type_)
+    parameters = strictly(value, type_)
     parameters.verify()
     return parameters
 
@@ -183,36 +179,3 @@ def _level(text: str, known: Mapping[str, RuleClass]) -> tuple[str, str]:
     if level not in LEVELS:
         raise UsageError(f"--rule {text}: expected {name}=error, warn or off, found {described(level)}")
     return name, level
-
-
-def _fields(type_: type[msgspec.Struct]) -> tuple[str, ...]:
-    return tuple(field.encode_name for field in msgspec.structs.fields(type_))
-
-
-def _check_choices(value: Mapping[str, Any], type_: type[msgspec.Struct]) -> None:
-    """Raises InputError for a word that is none of those to choose from, and says which there are."""
-    info = msgspec.inspect.type_info(type_)
-    assert isinstance(info, msgspec.inspect.StructType)
-    for field in info.fields:
-        kind, given = field.type, value.get(field.encode_name)
-        if isinstance(kind, msgspec.inspect.Metadata):
-            kind = kind.type
-        place = f"$.{field.encode_name}"
-        if isinstance(kind, msgspec.inspect.VarTupleType) and isinstance(given, list):
-            words = [(f"{place}[{i}]", word) for i, word in enumerate(given)]
-            kind = kind.item_type
-        else:
-            words = [] if given is None else [(place, given)]
-        if not isinstance(kind, msgspec.inspect.LiteralType):
-            continue
-        for where, word in words:
-            if word not in kind.values:
-                choices = ", ".join(map(str, kind.values))
-                raise InputError(f"expected one of {choices}, found {described(word)}", place=where)
-
-
-def _check_known(value: Mapping[str, Any], known: Sequence[str], place: str) -> None:
-    for key in value:
-        if key not in known:
-            hint = did_you_mean(key, known) or f"; there are {', '.join(known)}"
-            raise InputError(f"no field is called {described(key)}{hint}", place=place)

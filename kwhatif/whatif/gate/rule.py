@@ -37,7 +37,7 @@ LEVELS = ("error", "warn", "off")
 Level = Literal["error", "warn", "off"]
 
 
-class Parameters(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
+class Parameters(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What every rule can be told: how much a finding counts, and which workloads it looks at."""
 
     level: Annotated[Level, Meta(description="What a finding is: it fails the gate, it warns, or nobody looks.")] = (

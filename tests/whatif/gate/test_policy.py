@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +11,8 @@ import yaml
 
 from kwhatif.errors import InputError, UsageError
 from kwhatif.whatif.gate.policy import DEFAULT_RULES, ReadPolicy, find_policy, read_policy, rules_of
-from kwhatif.whatif.gate.policy_schema import gate_policy_schema, schema_text
 from kwhatif.whatif.gate.registry import in_tree
+from kwhatif.whatif.schema_files import gate_policy_schema
 
 ROOT = Path(__file__).parents[3]
 SCHEMA_FILE = ROOT / "schemas" / "gate-policy.schema.json"
@@ -73,9 +71,9 @@ BAD: dict[str, tuple[str, str]] = {
     "an unknown rule": ("rules: {spred: {}}", '$.rules.spred: no rule is called "spred"; did you mean spread?'),
     "an unknown parameter": (
         "rules: {spread: {maxSkw: 1}}",
-        '$.rules.spread: no field is called "maxSkw"; did you mean maxSkew?',
+        '$.rules.spread: unknown field "maxSkw"; did you mean maxSkew?',
     ),
-    "an unknown field": ("rulez: {}", '$: no field is called "rulez"; did you mean rules?'),
+    "an unknown field": ("rulez: {}", '$: unknown field "rulez"; did you mean rules?'),
     "another level": (
         "rules: {spread: {level: warning}}",
         '$.rules.spread.level: expected one of error, off, warn, found "warning"',
@@ -98,7 +96,7 @@ BAD: dict[str, tuple[str, str]] = {
         "$.rules.fits-without.gone[0]: expected one of any-node, any-zone, biggest-node, found ",
     ),
     "no settings in a list": ("rules: {quota: []}", "$.rules.quota: expected settings, found an empty list"),
-    "a mistake in a list": ("rules: {quota: [{}, {levle: off}]}", '$.rules.quota[1]: no field is called "levle"'),
+    "a mistake in a list": ("rules: {quota: [{}, {levle: off}]}", '$.rules.quota[1]: unknown field "levle"'),
     "rules as a list": ("rules: [quota]", "$.rules: "),
     "a snapshot that is no list": ("snapshot: a.json", "$.snapshot: "),
     "another word for exemptions": (
@@ -193,14 +191,6 @@ def test_a_level_that_makes_no_sense_is_refused(level: str, problem: str, tmp_pa
 
 
 # --- the schema
-
-
-def test_the_schema_file_is_what_the_structs_say() -> None:
-    assert SCHEMA_FILE.read_text() == schema_text(), "run the command in the docstring of policy_schema.py"
-
-
-def test_the_schema_is_installed_with_the_package() -> None:
-    assert json.loads((files("kwhatif.schemas") / SCHEMA_FILE.name).read_text()) == gate_policy_schema()
 
 
 def test_the_schema_is_sound_and_knows_every_rule() -> None:

@@ -1,0 +1,130 @@
+"""The JSON Schemas of all formats of our own, made from the Structs that decode and write them.
+
+``python -m kwhatif.whatif.schema_files schemas`` writes them to the files of the package ``kwhatif.schemas``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kwhatif.api.json_schema import components, document_schema
+from kwhatif.results.gate import GateResult
+from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
+from kwhatif.snapshot.format.model import API_VERSION
+from kwhatif.snapshot.redaction import translation
+from kwhatif.whatif.edits import document
+from kwhatif.whatif.gate import policy
+from kwhatif.whatif.gate.registry import in_tree
+from kwhatif.whatif.gate.rule import LEVELS, Parameters
+
+__all__ = ["SCHEMAS", "schema_text"]
+
+Schema = dict[str, Any]
+
+_LEVELS = [*LEVELS, False]
+"""Some readers of YAML take a plain off for false."""
+
+
+def cluster_edits_schema() -> Schema:
+    (edit,), definitions = components(document.Edit)
+    definitions["Edit"] |= {"minProperties": 1, "maxProperties": 1}
+    return document_schema(
+        "cluster-edits",
+        API_VERSION,
+        document.KIND,
+        "What-if edits of a cluster, made in their order.",
+        {"metadata": {"type": "object"}, "edits": {"type": "array", "items": edit}},
+        required=("apiVersion", "kind", "edits"),
+        definitions=definitions,
+    )
+
+
+def gate_policy_schema() -> Schema:
+    """Rules that nobody here knows may come from outside."""
+    rules = in_tree()
+    (_, _, *parameters), definitions = components(
+        policy.GatePolicy, Parameters, *(rule.parameters for rule in rules.values())
+    )
+    properties = definitions.pop("GatePolicy")["properties"]
+    for definition in definitions.values():
+        definition["properties"]["level"]["enum"] = _LEVELS
+    definitions["OutsideParameters"] = {**definitions["Parameters"], "additionalProperties": True}
+    of_rules = {
+        name: {"description": rule.purpose, **_settings(reference)}
+        for (name, rule), reference in zip(rules.items(), parameters, strict=True)
+    }
+    properties["rules"] = {
+        "description": "Settings by rule. Only rules that are named are run; without any of this, those on by default.",
+        "type": "object",
+        "properties": of_rules,
+        "additionalProperties": _settings({"$ref": "#/$defs/OutsideParameters"}),
+    }
+    purpose = "The rules of kwhatif gate: .kwhatif.yaml."
+    return document_schema(
+        "gate-policy", API_VERSION, policy.KIND, purpose, _without_head(properties), definitions=definitions
+    )
+
+
+def _settings(reference: Schema) -> Schema:
+    """The parameters, a level alone, or several lots of parameters."""
+    several = {"type": "array", "minItems": 1, "items": reference}
+    return {"anyOf": [reference, {"enum": _LEVELS}, several, {"type": "null"}]}
+
+
+def gate_report_schema() -> Schema:
+    """Every field is always there; later versions may have more."""
+    _, definitions = components(GateResult)
+    for definition in definitions.values():
+        definition["required"] = list(definition["properties"])
+        # A docstring, whose lines are broken as the code has them.
+        definition["description"] = " ".join(definition["description"].split())
+    report = definitions.pop("GateResult")
+    return document_schema(
+        "gate-report",
+        API_VERSION,
+        "GateReport",
+        "What kwhatif gate says of a change, as -o json and -o yaml write it.",
+        _without_head(report["properties"]),
+        required=tuple(report["required"]),
+        definitions=definitions,
+        closed=False,
+    )
+
+
+def translation_schema() -> Schema:
+    _, definitions = components(translation.File)
+    return document_schema(
+        "translation",
+        API_VERSION,
+        translation.KIND,
+        "Which pseudonyms of a redacted snapshot stand for what. Not to be shared.",
+        _without_head(definitions["File"]["properties"]),
+        closed=False,
+    )
+
+
+def _without_head(properties: Mapping[str, Schema]) -> dict[str, Schema]:
+    return {name: schema for name, schema in properties.items() if name not in ("apiVersion", "kind")}
+
+
+SCHEMAS = {
+    "cluster-edits": cluster_edits_schema,
+    "cluster-snapshot": cluster_snapshot_schema,
+    "gate-policy": gate_policy_schema,
+    "gate-report": gate_report_schema,
+    "translation": translation_schema,
+}
+
+
+def schema_text(name: str) -> str:
+    """A schema as its file has it."""
+    return json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    for name in SCHEMAS:
+        Path(sys.argv[1], f"{name}.schema.json").write_text(schema_text(name), encoding="utf-8")

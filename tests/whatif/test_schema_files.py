@@ -1,0 +1,31 @@
+"""The schema files of our own formats are what the Structs say, and are installed with the package."""
+
+from __future__ import annotations
+
+import importlib.resources
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from kwhatif.whatif.schema_files import SCHEMAS, schema_text
+
+DIRECTORY = Path(__file__).parents[2] / "schemas"
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_file_is_what_the_structs_say(name: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMAS[name]())
+    text = (DIRECTORY / f"{name}.schema.json").read_text(encoding="utf-8")
+    assert text == schema_text(name), "run: python -m kwhatif.whatif.schema_files schemas"
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_installed_with_the_package(name: str) -> None:
+    pytest.importorskip("kwhatif.schemas", reason="needs an installed package")
+    installed = importlib.resources.files("kwhatif.schemas") / f"{name}.schema.json"
+    assert installed.read_text(encoding="utf-8") == schema_text(name)
+
+
+def test_every_schema_file_is_one_of_a_format_of_our_own() -> None:
+    assert {path.name for path in DIRECTORY.glob("*.json")} == {f"{name}.schema.json" for name in SCHEMAS}
