@@ -29,7 +29,7 @@ from kwhatif.api.kinds import Objects, struct_for
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.devices.answers import plan_of
 from kwhatif.policy.load import load_configuration
-from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import features_of
 
@@ -194,14 +194,13 @@ def never(nodes: int, devices: int, pods: int) -> Iterator[Spec]:
     objects = _objects(iter([*_selectors(names, devices, pods), *more]), homes)
     setup = Setup(load_configuration(None, source="never"), features_of())
     cluster = Cluster.load(objects, setup.features)
-    scheduler = setup.scheduler(cluster)
-    assert isinstance(scheduler, Scheduler)
+    driver = Driver(cluster, setup)
     for index in range(pods):
-        scheduler.attempt(cluster.shapes.info(_pod(index)))
+        driver.attempt(cluster.shapes.info(_pod(index)))
     for i, name in enumerate(NEVER):
         info = cluster.shapes.info(_pod(pods + i))
         start = time.perf_counter()
-        attempt = scheduler.attempt(info)
+        attempt = driver.attempt(info)
         seconds = time.perf_counter() - start
         claim = cluster.devices.claims["bench", f"claim-{pods + i}"]
         outcomes = plan_of(cluster, [claim.spec]).outcomes.values()

@@ -31,12 +31,10 @@ from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import Objects
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.policy.load import load_configuration
-from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import decode_objects
 from kwhatif.versions import features_of
-
-MOST_ATTEMPTS = 3
 
 
 class Scenario(msgspec.Struct):
@@ -56,41 +54,22 @@ class Outcome:
 
 
 class Run:
-    """A cluster with its schedulers, built anew for each repetition, so that every one starts cold."""
+    """A cluster with its scheduler process, built anew for each repetition, so that every one starts cold."""
 
     def __init__(self, objects: Objects, setup: Setup) -> None:
         self.cluster = Cluster.load(objects, setup.features)
-        self._schedulers = {
-            profile.scheduler_name: Scheduler(self.cluster, setup.profile(profile))
-            for profile in setup.configuration.profiles
-        }
+        self._driver = Driver(self.cluster, setup)
+        self._driver.set_up_all()
         gc.collect()
 
     def time(self, pods: Sequence[Pod]) -> Outcome:
         placed = victims = 0
         started = time.perf_counter()
         for pod in pods:
-            fits, gone = self._schedule(pod)
-            placed += fits
-            victims += gone
+            attempts = self._driver.at_once(self.cluster.shapes.info(pod))
+            placed += attempts[-1].placed
+            victims += sum(len(attempt.evicted) for attempt in attempts)
         return Outcome(time.perf_counter() - started, placed, victims)
-
-    def _schedule(self, pod: Pod) -> tuple[bool, int]:
-        """Whether the pod was placed, and how many had to leave."""
-        info = self.cluster.shapes.info(pod)
-        scheduler = self._schedulers[pod.spec.scheduler_name or "default-scheduler"]
-        gone = 0
-        for _ in range(MOST_ATTEMPTS):
-            attempt = scheduler.attempt(info)
-            if len(self._schedulers) > 1:
-                # Profiles share the rotating start, as they do in one kube-scheduler.
-                for other in self._schedulers.values():
-                    other.next_start = scheduler.next_start
-            if not attempt.nominated:
-                break
-            gone += len(attempt.evicted)
-            scheduler.evict(attempt)
-        return attempt.placed, gone
 
 
 def measure(path: Path, *, all_nodes: bool, repeat: int, profile: bool) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Everything is built from the JSON an API server would store, so a test can hand 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from kwhatif.api.core import Namespace, Node, Pod, ReplicationController, Service
 from kwhatif.api.decode import convert
@@ -20,6 +20,7 @@ from kwhatif.legacy.plugins import LEGACY
 from kwhatif.plugins import IN_TREE
 from kwhatif.policy.intree import in_tree
 from kwhatif.policy.load import load_configuration
+from kwhatif.scheduling.driver import Driver, Options
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import LEGACY_MINOR, Features, features_of
@@ -398,6 +399,19 @@ def scheduler_for(
     configuration = load_configuration(config, source="", features=features)
     setup = Setup(configuration, features, {plugin.name: plugin for plugin in outside})
     return Scheduler(cluster, setup.profile(configuration.profiles[0]), seed=seed)
+
+
+def driver_for(
+    cluster: Cluster,
+    config: Json | None = None,
+    *,
+    outside: Iterable[type[Plugin[Any, Any]]] = (),
+    **options: Unpack[Options],
+) -> Driver:
+    """A scheduler process under a configuration (None: the defaults)."""
+    features = cluster.shapes.features
+    configuration = load_configuration(config, source="", features=features)
+    return Driver(cluster, Setup(configuration, features, {plugin.name: plugin for plugin in outside}), **options)
 
 
 def handle_for(name: str, args: Json | None = None, *, features: Features = FEATURES) -> Handle:

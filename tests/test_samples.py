@@ -194,14 +194,14 @@ def test_policies_are_accepted_and_change_something() -> None:
     assert [placement.node for placement in packed] != usual
     curved = placed("web", at=session(policy="requested-to-capacity")).placements
     assert [placement.score for placement in curved] != [p.score for p in placed("web").placements]
-    assert session(policy="two-profiles").scheduler("batch-scheduler") is not None
+    assert session(policy="two-profiles").driver.scheduler("batch-scheduler") is not None
 
 
 def test_sample_plugin_accepts_its_color_and_writes_down_who_goes_where() -> None:
     at = session(THREE_NODES, "sample-plugin", "sample_plugin.py:SamplePlugin")
     result = placed("web", at=at)
     assert {placement.node for placement in result.placements if placement.node} <= {"bob", "cy"}
-    scheduler = at.scheduler(None)
+    scheduler = at.driver.scheduler(None)
     assert scheduler is not None
     (plugin,) = scheduler.framework.plugins_at("preBind")[-1:]
     bound = plugin.bound  # type: ignore[attr-defined]
@@ -225,14 +225,14 @@ def test_a_custom_scheduler_of_1_16_runs_from_its_config_map() -> None:
     result = by_pod(place(at, expand(manifests, at.snapshot).pods))
     assert result["painted"].node == "bob"
     assert (result["painted"].feasible, result["any-color"].feasible) == (2, 3)
-    scheduler = at.scheduler("sample-scheduler")
+    scheduler = at.driver.scheduler("sample-scheduler")
     assert scheduler is not None
     (plugin,) = scheduler.framework.plugins_at("preBind")[-1:]
     assert plugin.bound == [  # type: ignore[attr-defined]
         "default/painted goes to bob, number 7, thanks to the scheduler",
         "default/any-color goes to ada, number 7, thanks to the scheduler",
     ]
-    assert at.scheduler("default-scheduler") is None
+    assert at.driver.scheduler("default-scheduler") is None
 
 
 def test_a_policy_packs_where_the_defaults_spread() -> None:

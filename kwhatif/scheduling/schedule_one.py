@@ -6,7 +6,7 @@ Upstream: pkg/scheduler/schedule_one.go.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.types import BoolArray, IntpArray
+from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.diagnosis import Diagnosis, fit_message
 from kwhatif.framework.evaluation import Evaluation
 from kwhatif.framework.interface import WaitingPod
@@ -27,7 +27,7 @@ from kwhatif.scheduling.sampling import nodes_to_find, sample
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.asking import Asking, Extenders
 
-__all__ = ["NO_NODES", "Profile", "Scheduler"]
+__all__ = ["NO_NODES", "Observer", "Profile", "Scheduler", "Shared"]
 
 NO_NODES = "no nodes available to schedule pods"
 _MEMORY = 4_000_000
@@ -47,20 +47,47 @@ class Profile:
     extenders: Extenders | None = None
 
 
+class Observer:
+    """Looks on while pods are scheduled. This one does nothing; others override what they want to see."""
+
+    def before(self, scheduler: Scheduler, pod: PodInfo) -> None:
+        """A cycle begins."""
+
+    def decided(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        """A cycle has come to its decision, and nothing has been done about it."""
+
+    def after(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        """A cycle is over: a pod that found a node is bound, waits for its permit, or was turned away."""
+
+
+@dataclass(slots=True)
+class Shared:
+    """What the schedulers of one process share besides their cluster.
+
+    next_start   where the next search for nodes begins
+    now          the moment, in seconds
+    prefers      for pods by key, the node to take if it is among the best
+    """
+
+    next_start: int = 0
+    now: float = 0.0
+    prefers: Mapping[str, str] = field(default_factory=dict)
+    observer: Observer = field(default_factory=Observer)
+
+
 class Scheduler:
     """Schedules pods onto a cluster, one at a time, under one profile.
 
     ``seed`` breaks ties at random as the real scheduler does; without one the first by name wins. A ``detailed``
-    one keeps every plugin's scores in its attempts. ``prefers`` names, for pods by key, the node to take if it is
-    among the best.
+    one keeps every plugin's scores in its attempts. ``held`` are the attempts whose pods wait for a permit, by uid.
     """
 
     def __init__(
         self,
         cluster: Cluster,
         profile: Profile,
+        shared: Shared | None = None,
         *,
-        start: int = 0,
         seed: int | None = None,
         detailed: bool = False,
     ) -> None:
@@ -68,10 +95,9 @@ class Scheduler:
         self.profile = profile
         self.framework = profile.framework
         self.framework.attach(cluster)
-        self.next_start = start
-        self.now = 0.0
+        self.shared = shared or Shared()
         self.detailed = detailed
-        self.prefers: Mapping[str, str] = {}
+        self.held: dict[str, Attempt] = {}
         self._random = None if seed is None else Random(seed)
         self._extenders = profile.extenders
         self._compares = bool(self.framework.scorers) or (self._extenders is not None and self._extenders.compare)
@@ -82,8 +108,14 @@ class Scheduler:
 
     def attempt(self, pod: PodInfo) -> Attempt:
         """Try to place a pod; on success it is assumed, reserved and bound (or waits for its permit)."""
+        observer = self.shared.observer
+        observer.before(self, pod)
         attempt = self.decide(pod)
-        return self.commit(attempt) if attempt.placed else attempt
+        observer.decided(self, attempt)
+        if attempt.placed:
+            self._commit(attempt)
+        observer.after(self, attempt)
+        return attempt
 
     def decide(self, pod: PodInfo) -> Attempt:
         """What the scheduler would do with a pod, without doing it."""
@@ -147,7 +179,7 @@ class Scheduler:
             row = self.cluster.columns.row(pod.nominated)
             if row is not None:
                 if self.cluster.shapes.features.nominated_node_restarts_search:
-                    self.next_start = 0
+                    self.shared.next_start = 0
                 evaluation.refresh(pod)
                 if not evaluation.passing(pod)[row]:
                     failed_first = row
@@ -165,7 +197,7 @@ class Scheduler:
         elif failed_first is not None:
             evaluated += self._looked_at_besides(failed_first, evaluated, evaluation)
         size = len(self.cluster)
-        self.next_start = (self.next_start + evaluated) % size
+        self.shared.next_start = (self.shared.next_start + evaluated) % size
         if asking is None:
             return self._choose(Attempt(pod, None, None, rows, evaluated), evaluation)
         error = asking.filter()
@@ -209,20 +241,20 @@ class Scheduler:
             evaluation.refresh(pod)
             rows = evaluation.narrowed
             enough = self._enough(len(rows))
-            places, looked = sample(evaluation.passing(pod)[rows], self.next_start % max(len(rows), 1), enough)
+            places, looked = sample(evaluation.passing(pod)[rows], self.shared.next_start % max(len(rows), 1), enough)
             return rows[places], looked
         enough = self._enough(len(self.cluster))
         if enough == len(self.cluster):
             evaluation.refresh(pod)
-        rows, looked = sample(evaluation.passing(pod), self.next_start, enough)
+        rows, looked = sample(evaluation.passing(pod), self.shared.next_start, enough)
         if self._stale_among(evaluation, looked):
             evaluation.refresh(pod)
-            rows, looked = sample(evaluation.passing(pod), self.next_start, enough)
+            rows, looked = sample(evaluation.passing(pod), self.shared.next_start, enough)
         return rows, looked
 
     def _stale_among(self, evaluation: Evaluation, looked: int) -> bool:
         """Whether one of the nodes looked at has changed since its answers were worked out."""
-        start, size = self.next_start, len(self.cluster)
+        start, size = self.shared.next_start, len(self.cluster)
         stale = evaluation.stale_rows()
         return len(stale) > 64 or any((row - start) % size <= looked for row in stale)
 
@@ -232,22 +264,22 @@ class Scheduler:
         places = np.flatnonzero(verdicts.failed[rows])
         if not len(places):
             return None
-        self.next_start = (self.next_start + int(places[0])) % len(self.cluster)
+        self.shared.next_start = (self.shared.next_start + int(places[0])) % len(self.cluster)
         return verdicts.status(int(rows[places[0]]))
 
     def _looked_at(self, looked: int, evaluation: Evaluation) -> IntpArray:
         """The rows of the nodes looked at, so many of them."""
         if evaluation.narrowed is not None:
             rows = evaluation.narrowed
-            turns: IntpArray = (self.next_start + np.arange(looked)) % max(len(rows), 1)
+            turns: IntpArray = (self.shared.next_start + np.arange(looked)) % max(len(rows), 1)
             return rows[turns]
-        return (self.next_start + np.arange(looked)) % len(self.cluster)
+        return (self.shared.next_start + np.arange(looked)) % len(self.cluster)
 
     def _looked_at_besides(self, row: int, looked: int, evaluation: Evaluation) -> int:
         """1 if the nominated node, which did not pass, is not among the nodes looked at afterwards."""
         if evaluation.narrowed is not None:
             return int(row not in evaluation.narrowed)
-        return int((row - self.next_start) % len(self.cluster) >= looked)
+        return int((row - self.shared.next_start) % len(self.cluster) >= looked)
 
     def _enough(self, nodes: int) -> int:
         one_is_enough = self.cluster.shapes.features.one_node_is_enough_without_scores and not self._compares
@@ -256,7 +288,7 @@ class Scheduler:
     def _break_tie(self, pod: PodInfo, best: IntpArray) -> int:
         if len(best) == 1:
             return int(best[0])
-        preferred = self.cluster.columns.row(self.prefers.get(pod.key, ""))
+        preferred = self.cluster.columns.row(self.shared.prefers.get(pod.key, ""))
         if preferred is not None and preferred in best:
             return preferred
         ranks = self.cluster.columns.name_rank[best]
@@ -274,29 +306,7 @@ class Scheduler:
         attempt.criterion, attempt.candidates = result.criterion, result.candidates
         return attempt
 
-    def evict(self, attempt: Attempt, *, terminating: bool = False) -> None:
-        """Let the victims leave, and keep their place for the pod; lesser nominations there are void.
-
-        Victims that are ``terminating`` anyway are not told; they leave at once only when asked to.
-        """
-        for victim in attempt.victims if terminating else attempt.evicted:
-            self.cluster.leave(victim.uid)
-        self.nominate(attempt)
-
-    def nominate(self, attempt: Attempt) -> list[PodInfo]:
-        """Keep a place for the pod while its victims leave; lesser nominations there are void and returned."""
-        lesser: list[PodInfo] = []
-        if attempt.evicted:
-            # Upstream gets to this only when somebody has to be told to leave.
-            nominated = self.cluster.nominated.get(attempt.nominated, ())
-            lesser = [other for other in nominated if other.priority < attempt.pod.priority]
-            for other in lesser:
-                self.cluster.denominate(other.uid)
-                other.nominated = ""
-        self.cluster.nominate(attempt.pod, attempt.nominated)
-        return lesser
-
-    def commit(self, attempt: Attempt) -> Attempt:
+    def _commit(self, attempt: Attempt) -> None:
         """Assume, reserve, permit, bind; undone step by step when a plugin refuses."""
         pod, row = attempt.pod, attempt.row
         assert row is not None
@@ -307,71 +317,64 @@ class Scheduler:
         refusal = self.framework.reserve(pod, node, attempt.states)
         if refusal is not None:
             self.cluster.forget(pod.uid)
-            return self._refused(attempt, refusal)
+            self._refuse(attempt, refusal)
+            return
         answer = self.framework.permit(pod, node, attempt.states)
         if isinstance(answer, Status):
-            return self._undo(attempt, node, answer)
-        if answer is not None:
-            self.profile.waiting[pod.uid] = WaitingPod(pod, node, self.now, answer)
+            self.take_back(attempt)
+            self._refuse(attempt, answer)
+        elif answer is not None:
+            self.profile.waiting[pod.uid] = WaitingPod(pod, node, self.shared.now, answer)
+            self.held[pod.uid] = attempt
             attempt.waiting = True
-            return attempt
-        return self._bind(attempt, node)
+        else:
+            self._bind(attempt)
 
-    def _bind(self, attempt: Attempt, node: str) -> Attempt:
+    def _bind(self, attempt: Attempt) -> None:
+        assert attempt.row is not None
         before = None if self._extenders is None else self._extenders.bind
-        refusal = self.framework.bind(attempt.pod, node, attempt.states, before)
-        if refusal is None:
-            return attempt
-        # Past Permit, any refusal is an accident: the pod was not found unschedulable, it backs off and comes back.
-        return self._lose(attempt, node, Status(Code.ERROR, refusal.reasons, refusal.plugin))
+        refusal = self.framework.bind(attempt.pod, self.cluster.columns.names[attempt.row], attempt.states, before)
+        if refusal is not None:
+            # Past Permit, any refusal is an accident: the pod was not found unschedulable, it backs off and comes back.
+            self._lose(attempt, Status(Code.ERROR, refusal.reasons, refusal.plugin))
 
-    def _lose(self, attempt: Attempt, node: str, refusal: Status) -> Attempt:
+    def _lose(self, attempt: Attempt, refusal: Status) -> None:
         attempt.lost = True
-        return self._undo(attempt, node, refusal)
+        self.take_back(attempt)
+        self._refuse(attempt, refusal)
 
-    def _undo(self, attempt: Attempt, node: str, refusal: Status) -> Attempt:
-        self.framework.unreserve(attempt.pod, node, attempt.states)
+    def take_back(self, attempt: Attempt) -> None:
+        """Give back what a pod that was placed has reserved, and its room."""
+        assert attempt.row is not None
+        self.framework.unreserve(attempt.pod, self.cluster.columns.names[attempt.row], attempt.states)
         self.cluster.forget(attempt.pod.uid)
-        return self._refused(attempt, refusal)
 
-    def _refused(self, attempt: Attempt, refusal: Status) -> Attempt:
+    def _refuse(self, attempt: Attempt, refusal: Status) -> None:
         """The chosen node's own plugins refused: the message speaks of that one node."""
         attempt.row, attempt.refused, attempt.pod.nominated = None, refusal, ""
-        if refusal.rejected:
-            histogram = dict.fromkeys(refusal.reasons, 1)
-            attempt.message = fit_message(1, histogram)
-        else:
-            attempt.message = refusal.message
-        return attempt
+        attempt.message = fit_message(1, dict.fromkeys(refusal.reasons, 1)) if refusal.rejected else refusal.message
 
-    def settle(self, attempts: dict[str, Attempt]) -> list[Attempt]:
-        """Let waiting pods whose permits came go on, and turn away those that were denied or whose time is up.
+    def settle(self) -> list[Attempt]:
+        """Let held pods whose permits came go on, and turn away those that were denied or whose time is up.
 
-        ``attempts`` are the waiting pods' attempts by uid; those that came to an end are returned. Upstream:
-        pkg/scheduler/framework/runtime/waiting_pods_map.go.
+        Returns the attempts that came to an end. Upstream: pkg/scheduler/framework/runtime/waiting_pods_map.go.
         """
         ended = []
         for uid, waiting in list(self.profile.waiting.items()):
-            attempt, refusal = attempts[uid], waiting.denied
-            if refusal is None and not waiting.waits:
-                ended.append(self._bind(attempt, waiting.node))
-            elif refusal is not None or waiting.deadline <= self.now:
-                ended.append(self._lose(attempt, waiting.node, refusal or _too_late(waiting)))
+            refusal = waiting.denied
+            if refusal is None and waiting.waits:
+                if waiting.deadline > self.shared.now:
+                    continue
+                refusal = _too_late(waiting)
+            attempt = self.held[uid]
+            if refusal is None:
+                self._bind(attempt)
             else:
-                continue
+                self._lose(attempt, refusal)
             attempt.waiting = False
-            del self.profile.waiting[uid]
+            del self.held[uid], self.profile.waiting[uid]
+            ended.append(attempt)
         return ended
-
-    def feasible(self, pod: PodInfo, evaluation: Evaluation) -> BoolArray:
-        """bool[N]: nodes that pass, over all nodes and without sampling."""
-        evaluation.refresh(pod)
-        ok = evaluation.passing(pod)
-        if evaluation.narrowed is not None:
-            narrow = np.zeros(len(ok), np.bool_)
-            narrow[evaluation.narrowed] = True
-            ok = ok & narrow
-        return ok
 
 
 def _too_late(waiting: WaitingPod) -> Status:

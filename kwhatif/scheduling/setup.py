@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwhatif.api.core import Pod
-from kwhatif.cluster.cluster import Cluster
 from kwhatif.errors import PluginError, PolicyError
 from kwhatif.framework.interface import Handle, Plugin, WaitingPod, extension_points
 from kwhatif.framework.runner import Framework
@@ -21,7 +20,7 @@ from kwhatif.policy.older import legacy
 from kwhatif.policy.profile import Profile as PolicyProfile
 from kwhatif.policy.profile import SchedulerConfiguration
 from kwhatif.scheduling.preemption import Preemption
-from kwhatif.scheduling.schedule_one import Profile, Scheduler
+from kwhatif.scheduling.schedule_one import Profile
 from kwhatif.versions import Features
 
 if TYPE_CHECKING:
@@ -58,27 +57,6 @@ class Setup:
         """Whether a pod without a node is in the queue: of one of the profiles, and not held back by gates."""
         known = self.configuration.profile_for(pod.spec.scheduler_name or "default-scheduler")
         return known is not None and not pod.spec.scheduling_gates
-
-    def scheduler(
-        self,
-        cluster: Cluster,
-        scheduler_name: str = "default-scheduler",
-        *,
-        seed: int | None = None,
-        detailed: bool = False,
-        imagined: bool = False,
-    ) -> Scheduler | None:
-        """A scheduler for pods of this ``schedulerName``; None if the configuration has no such profile.
-
-        One for ``imagined`` pods lets no extender bind them.
-        """
-        profile = self.configuration.profile_for(scheduler_name)
-        if profile is None:
-            return None
-        ready = self.profile(profile)
-        if imagined and ready.extenders is not None:
-            ready.extenders = ready.extenders.imagined()
-        return Scheduler(cluster, ready, seed=seed, detailed=detailed)
 
     def profile(self, profile: PolicyProfile) -> Profile:
         """Plugins of one profile, instantiated. Raises PolicyError."""

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.api.core import Pod
-from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import claim_names
 from kwhatif.framework.events import Event, Happening
@@ -18,12 +17,10 @@ from kwhatif.scheduling.agenda import Agenda, Kind, next_tick
 from kwhatif.scheduling.arrivals import with_claims
 from kwhatif.scheduling.attempt import Attempt, rejectors_of
 from kwhatif.scheduling.diary import Diary
+from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.patience import MOST_LOSSES, Patience
-from kwhatif.scheduling.preemption import ineligible
-from kwhatif.scheduling.profiles import Profiles
 from kwhatif.scheduling.queue import LEFTOVER_AFTER, QueuedPod, SchedulingQueue
 from kwhatif.scheduling.replacements import Replacements, grace_of
-from kwhatif.scheduling.schedule_one import Scheduler
 
 __all__ = ["Simulator"]
 
@@ -32,15 +29,14 @@ BACKOFF_TICK, LEFTOVER_TICK = 1.0, 30.0
 
 @dataclass(eq=False)
 class Simulator:
-    """Runs schedulers, one a profile, over one cluster until nothing more can change.
+    """Drives a scheduler process until nothing more can change.
 
-    ``scheduler_of`` finds the scheduler of a ``schedulerName``. The ``diary`` grows while it runs; ``outcome`` holds
+    The ``diary`` grows while it runs; ``outcome`` holds
     each pod's last attempt by uid, ``preemptions`` those that evicted pods for it, ``evicted`` by whom (a key) a pod
     was told to go, ``strangers`` pods made by controllers for schedulers that are none of ours.
     """
 
-    cluster: Cluster
-    scheduler_of: Callable[[str], Scheduler | None]
+    driver: Driver
     recreate: bool = True
     initial_backoff: float = 1.0
     max_backoff: float = 10.0
@@ -53,8 +49,8 @@ class Simulator:
 
     def __post_init__(self) -> None:
         self.now = 0.0
+        self.cluster = self.driver.cluster
         self._agenda = Agenda()
-        self._profiles = Profiles(self.scheduler_of)
         self._held: dict[str, QueuedPod] = {}
         self._meanwhile: dict[str, list[Happening]] = {}
         self._state = 0
@@ -63,9 +59,9 @@ class Simulator:
         self._told_claims: set[tuple[str, str]] = set()
         self._replacements = Replacements()
         self.queue = SchedulingQueue(
-            self._profiles.sort_key,
-            self._profiles.pre_enqueue,
-            self._profiles.hints,
+            lambda queued: self.driver.queue_key(queued.info, queued.order),
+            lambda queued: self.driver.of(queued.info).framework.pre_enqueue(queued.info),
+            self.driver.hints,
             self.initial_backoff,
             self.max_backoff,
             self.pop_from_backoff,
@@ -103,7 +99,7 @@ class Simulator:
 
     def _next(self) -> float | None:
         """The next moment at which something is to be done; of the periodic flushes, those that could matter."""
-        moments = self._profiles.deadlines() if self._held else []
+        moments = self.driver.deadlines()
         if self._agenda.next is not None:
             moments.append(self._agenda.next)
         # A cluster without nodes is an error to the scheduler, which tries again for ever; nothing can change here.
@@ -127,14 +123,13 @@ class Simulator:
             self._say(pod.info, pod.place, why)
 
     def _move_to(self, moment: float) -> None:
-        self.now = self.queue.now = self.diary.now = moment
-        self._profiles.move_to(moment)
+        self.now = self.queue.now = self.diary.now = self.driver.shared.now = moment
 
     # --- into the queue
 
     def _enqueue(self, pod: PodInfo, why: str) -> None:
         name = pod.pod.spec.scheduler_name or "default-scheduler"
-        if not self._profiles.known(name):
+        if self.driver.scheduler(name) is None:
             self._say(pod, "skipped", f"schedulerName {name} is none of the configuration's profiles")
             self.strangers.append(pod.pod)
             return
@@ -167,7 +162,7 @@ class Simulator:
         pod = queued.info
         self._tried_at[pod.uid] = self._state
         nominated, changes = pod.nominated, len(self.cluster.devices.journal)
-        attempt = self.outcome[pod.uid] = self._profiles.attempt(queued)
+        attempt = self.outcome[pod.uid] = self.driver.attempt(pod)
         if attempt.waiting:
             self._hold(queued)
         elif attempt.placed:
@@ -179,20 +174,20 @@ class Simulator:
         self._settle()
 
     def _hold(self, queued: QueuedPod) -> None:
-        held, uid = self._profiles.held(queued), queued.info.uid
+        uid = queued.info.uid
+        held = self.driver.of(queued.info).profile.waiting[uid]
         self._held[uid], self._meanwhile[uid] = queued, []
         self._say(queued.info, "waiting", f"for its permit from {', '.join(sorted(held.waits))}", held.node)
 
     def _settle(self) -> None:
-        """Let held pods go on or turn them away; one that goes on may move a permit plugin to let others go."""
-        while self._held and (ended := self._profiles.settle(self.outcome)):
-            for attempt in ended:
-                queued = self._held.pop(attempt.pod.uid)
-                meanwhile = self._meanwhile.pop(attempt.pod.uid)
-                if attempt.placed:
-                    self._bound(attempt)
-                else:
-                    self._failed(queued, attempt, meanwhile=meanwhile)
+        """What becomes of held pods that may go on or have to go."""
+        for attempt in self.driver.settle():
+            queued = self._held.pop(attempt.pod.uid)
+            meanwhile = self._meanwhile.pop(attempt.pod.uid)
+            if attempt.placed:
+                self._bound(attempt)
+            else:
+                self._failed(queued, attempt, meanwhile=meanwhile)
 
     def _bound(self, attempt: Attempt) -> None:
         pod, row = attempt.pod, attempt.row
@@ -226,11 +221,9 @@ class Simulator:
             self._say(pod, "given up", f"it failed {MOST_LOSSES} times after it had a node, or by an error")
         else:
             self.queue.add_unschedulable(queued, rejectors_of(attempt), meanwhile)
+        lost = self.driver.failed(attempt, given_up=given_up)
         if attempt.nominated and not given_up:
-            self._preempt(queued, attempt)
-        elif pod.nominated and (given_up or attempt.diagnosis is None or not ineligible(pod, attempt.diagnosis)):
-            self.cluster.denominate(pod.uid)
-            pod.nominated = ""
+            self._preempt(attempt, lost)
         if nominated and nominated != pod.nominated:
             self._vacated(pod)
         if attempt.lost:
@@ -241,12 +234,11 @@ class Simulator:
 
     # --- evictions
 
-    def _preempt(self, queued: QueuedPod, attempt: Attempt) -> None:
-        """Victims are told to go and stay for their grace period; the pod keeps a claim to their place."""
-        node, pod = attempt.nominated, queued.info
+    def _preempt(self, attempt: Attempt, lesser: Sequence[PodInfo]) -> None:
+        """Victims are told to go and stay for their grace period; ``lesser`` pods have no claim to their place now."""
+        node, pod = attempt.nominated, attempt.pod
         if attempt.evicted:
             self.preemptions.setdefault(pod.uid, []).append(attempt)
-        lesser = self._profiles[queued.profile].nominate(attempt)
         victims = "1 victim" if len(attempt.victims) == 1 else f"{len(attempt.victims)} victims"
         self._say(pod, "nominated", f"{victims}: {attempt.criterion}", node)
         for other in lesser:
@@ -258,9 +250,7 @@ class Simulator:
     def _evict(self, victim: PodInfo, pod: PodInfo, node: str) -> None:
         text = f"Preempted by pod {pod.pod.metadata.uid or pod.key} on node {node}"
         self._say(victim, "preempted", f"by {pod.key}", node)
-        if victim.uid in self._held:
-            # It was not bound yet, so it is turned away rather than deleted.
-            self._profiles.preempt(self._held[victim.uid])
+        if self.driver.turn_away(victim):
             self.diary.normal(victim.key, "Preempted", f"{text} (in kube-scheduler memory).")
             return
         self.diary.normal(victim.key, "Preempted", text)

@@ -6,6 +6,8 @@ import copy
 import dataclasses
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Unpack
 
 from msgspec.structs import replace
 
@@ -16,15 +18,12 @@ from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
 from kwhatif.scheduling.arrivals import with_claims
-from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.budgets import Budgets
+from kwhatif.scheduling.driver import Driver, Options
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 
-__all__ = ["MOST_ATTEMPTS", "Asked", "Session", "pending_pods"]
-
-MOST_ATTEMPTS = 3
-"""A preemptor is tried again after its victims left, but not for ever."""
+__all__ = ["Asked", "Session", "pending_pods"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +47,10 @@ def pending_pods(snapshot: Snapshot) -> list[Asked]:
 
 
 class Session:
-    """A cluster and its schedulers. Profiles share the nodes and the rotating start, as in one kube-scheduler.
+    """A cluster and the scheduler process that is asked about it.
 
     ``covered`` are the kinds the snapshot can be trusted to know, if not all those it holds; ``shapes`` those of an
-    earlier session, so that pods are not looked through again.
+    earlier session, so that pods are not looked through again. The other ``options`` are those of the process.
     """
 
     def __init__(
@@ -59,42 +58,27 @@ class Session:
         snapshot: Snapshot,
         setup: Setup,
         *,
-        seed: int | None = None,
-        detailed: bool = False,
         covered: Collection[str] | None = None,
         shapes: ShapeTable | None = None,
+        **options: Unpack[Options],
     ) -> None:
         self.snapshot = snapshot
         self.setup = setup
         self.covered = snapshot.objects.covered() if covered is None else frozenset(covered)
-        self._seed, self._detailed = seed, detailed
-        self._schedulers: dict[str, Scheduler | None] = {}
-        self._start = 0
         self._uids: dict[str, str] | None = None
         try:
             self.cluster = Cluster.load(snapshot.objects, setup.features, setup.queues, shapes)
         except (SelectorError, ValueError) as error:
             raise InputError(str(error), source=snapshot.source) from error
+        self.driver = Driver(self.cluster, setup, **options)
 
-    def scheduler(self, name: str | None) -> Scheduler | None:
-        """The scheduler of a ``schedulerName``; None if the configuration has no such profile."""
-        name = name or "default-scheduler"
-        if name not in self._schedulers:
-            self._schedulers[name] = self.setup.scheduler(self.cluster, name, seed=self._seed, detailed=self._detailed)
-        return self._schedulers[name]
-
-    def schedulers(self) -> list[Scheduler]:
-        """The schedulers in use so far."""
-        return [scheduler for scheduler in self._schedulers.values() if scheduler is not None]
+    @cached_property
+    def budgets(self) -> Budgets:
+        return Budgets(self.cluster)
 
     def read_kinds(self) -> set[str]:
         """Kinds besides Node and Pod that the plugins in use read."""
-        return {
-            kind
-            for scheduler in self.schedulers()
-            for plugin in scheduler.framework.all_plugins
-            for kind in plugin.reads
-        }
+        return {kind for plugin in self.driver.plugins() for kind in plugin.reads}
 
     def info(self, asked: Asked, *, bound: bool = False) -> PodInfo:
         """Wrap a pod for this cluster; claims of its ephemeral volumes and of device templates are made, as their
@@ -111,19 +95,6 @@ class Session:
             # From now on the nomination is this one's to lose.
             self.cluster.nominate(info, info.nominated)
         return info
-
-    def attempt(self, scheduler: Scheduler, pod: PodInfo) -> Attempt:
-        """One scheduling cycle."""
-        scheduler.next_start = self._start
-        attempt = scheduler.decide(pod)
-        self._start = scheduler.next_start
-        if not attempt.placed:
-            return attempt
-        self.chosen(scheduler, attempt)
-        return scheduler.commit(attempt)
-
-    def chosen(self, scheduler: Scheduler, attempt: Attempt) -> None:
-        """Called when a pod has found a node and is not there yet; for those who derive from this."""
 
     def running(self, pod: Pod) -> tuple[PodInfo, int] | None:
         """The pod of the cluster that this one is, or whose name it has, and the row of its node."""
@@ -154,6 +125,6 @@ class Session:
     def apart(self) -> Session:
         """A session of a copy of the cluster, to try something in."""
         other = copy.copy(self)
-        other.cluster = self.cluster.fork()
-        other._schedulers, other._uids = {}, None
+        other.driver, other._uids = self.driver.apart(), None
+        other.cluster = other.driver.cluster
         return other

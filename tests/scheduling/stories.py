@@ -17,7 +17,7 @@ from kwhatif.framework.events import Event, always
 from kwhatif.framework.interface import Handle, Plugin
 from kwhatif.framework.status import PermitWait, Status
 from kwhatif.policy.load import load_configuration
-from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.setup import Setup
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.versions import Features
@@ -43,14 +43,7 @@ class Story:
         self.cluster = cluster_of(nodes, running, objects, features=features)
         configuration = load_configuration(config, source="", features=features)
         setup = Setup(configuration, features, {plugin.name: plugin for plugin in outside})
-        schedulers: dict[str, Scheduler | None] = {}
-
-        def find(name: str) -> Scheduler | None:
-            if name not in schedulers:
-                schedulers[name] = setup.scheduler(self.cluster, name)
-            return schedulers[name]
-
-        self.simulator = Simulator(self.cluster, find, **options)
+        self.simulator = Simulator(Driver(self.cluster, setup), **options)
 
     def arrive(self, *pods: Pod, at: float = 0.0) -> Story:
         for pod in pods:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.explain import evictions
 from kwhatif.scheduling.simulator import Simulator
 from tests.builders import Json, budget, cluster_of, node, pod
@@ -197,9 +198,8 @@ def test_a_binding_that_fails(answer: Any, problem: str, ignorable: bool) -> Non
 def test_pods_that_are_only_imagined_are_never_bound() -> None:
     with serving({"bind": {}}) as server:
         run = Extended(cluster_of([node("a")]), extender(server, **BIND), bind=True)
-        scheduler = run.setup.scheduler(run.cluster, imagined=True)
-        assert scheduler is not None
-        assert scheduler.attempt(run.cluster.shapes.info(pod())).placed
+        driver = Driver(run.cluster, run.setup, imagined=True)
+        assert driver.attempt(run.cluster.shapes.info(pod())).placed
     assert server.requests == []
 
 
@@ -217,7 +217,7 @@ def test_whatever_happens_brings_a_pod_back_that_an_extender_rejected() -> None:
 
     with serving({"filter": answer}) as server:
         run = Extended(cluster_of([node("a")]), extender(server, filterVerb="filter"))
-        simulator = Simulator(run.cluster, lambda name: run.scheduler)
+        simulator = Simulator(Driver(run.cluster, run.setup))
         for name, priority in (("first", 10), ("second", 0)):
             simulator.arrive(run.cluster.shapes.info(pod(name, priority=priority)))
         simulator.run()
@@ -228,7 +228,7 @@ def test_whatever_happens_brings_a_pod_back_that_an_extender_rejected() -> None:
 def test_an_extender_that_is_gone_does_not_keep_a_run_going_for_ever() -> None:
     with serving({"filter": HANGS_UP}) as server:
         run = Extended(cluster_of([node("a")]), extender(server, filterVerb="filter"))
-        simulator = Simulator(run.cluster, lambda name: run.scheduler)
+        simulator = Simulator(Driver(run.cluster, run.setup))
         simulator.arrive(run.cluster.shapes.info(pod()))
         simulator.run()
     assert len(server.requests) == 10

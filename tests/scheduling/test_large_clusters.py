@@ -11,10 +11,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from kwhatif.api.core import Pod
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.scheduling import sampling
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.schedule_one import Scheduler
-from tests.builders import Json, cluster_of, node, pod, profile_document, scheduler_for
+from tests.builders import Json, cluster_of, driver_for, node, pod, profile_document, scheduler_for
 from tests.framework.plugins import Quiet, with_quiet
 from tests.scheduling.eager import Cycle, EagerScheduler
 from tests.strategies import PARTS, Scenario, disruption_budgets, large_scenarios, profiles
@@ -58,8 +58,8 @@ def runs(draw: st.DrawFn, least: int, most: int, tries: int) -> Run:
     return Run(scenario, story, config)
 
 
-def told(scheduler: Scheduler, attempt: Attempt) -> Cycle:
-    names = scheduler.cluster.columns.names
+def told(cluster: Cluster, attempt: Attempt) -> Cycle:
+    names = cluster.columns.names
     return Cycle(
         None if attempt.row is None else names[attempt.row],
         attempt.score,
@@ -76,7 +76,7 @@ def compare(run: Run, *, always: int) -> None:
     """Every attempt of a run with one scheduler is what starting over would have come to."""
     scenario = run.scenario
     cluster = scenario.cluster()
-    scheduler = scheduler_for(cluster, run.config, outside=[Quiet])
+    driver = driver_for(cluster, run.config, outside=[Quiet])
     percentage = (run.config or {}).get("percentageOfNodesToScore") or 0
     eager = EagerScheduler(
         scenario.nodes,
@@ -94,13 +94,8 @@ def compare(run: Run, *, always: int) -> None:
             eager.leave(step)
             continue
         info = cluster.shapes.info(step)
-        for _ in range(3):
-            attempt = scheduler.attempt(info)
-            expected = eager.attempt(step)
-            assert told(scheduler, attempt) == expected
-            if not attempt.nominated:
-                break
-            scheduler.evict(attempt)
+        for attempt in driver.at_once(info):
+            assert told(cluster, attempt) == eager.attempt(step)
 
 
 @settings(max_examples=settings().max_examples // 4, phases=WITHOUT_SHRINKING)

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import HostPort, PodInfo
 from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.sampling import nodes_to_find
 from kwhatif.scheduling.schedule_one import Scheduler
 from tests.builders import (
     Json,
     cluster_of,
-    node,
-    node_term,
+    driver_for,
     nodes_in_zones,
     pod,
     pods_like,
@@ -65,12 +65,13 @@ def clash(one: HostPort, other: HostPort) -> bool:
 )
 def test_no_node_ever_promises_more_than_it_has(nodes: list[Any], some: list[tuple[Kind, int]], replicas: int) -> None:
     cluster = cluster_of(nodes)
-    scheduler = scheduler_for(cluster)
+    driver = driver_for(cluster)
     for i in range(replicas):
         for k, (kind, priority) in enumerate(some):
-            attempt = scheduler.attempt(cluster.shapes.info(pod(f"p{k}-{i}", priority=priority, **kind)))
+            attempt = driver.attempt(cluster.shapes.info(pod(f"p{k}-{i}", priority=priority, **kind)))
             if attempt.nominated:
-                scheduler.evict(attempt)
+                driver.failed(attempt)
+                driver.evict(attempt, to_the_end=False)
             assert (cluster.requested <= cluster.columns.allocatable).all()
             assert (cluster.pod_count <= cluster.columns.allowed_pods).all()
     for pods in cluster.pods_on:
@@ -104,19 +105,19 @@ def test_a_pod_is_placed_only_where_it_fits_and_nowhere_better(scenario: Scenari
 # --- victims
 
 
-def preempting(scenario: Scenario) -> tuple[Scheduler, Attempt]:
+def preempting(scenario: Scenario) -> tuple[Driver, Attempt]:
     """A cycle that ended in a preemption; other examples are dropped."""
     cluster = scenario.cluster()
-    scheduler = scheduler_for(cluster)
-    attempt = scheduler.attempt(cluster.shapes.info(scenario.pending[-1]))
+    driver = driver_for(cluster)
+    attempt = driver.attempt(cluster.shapes.info(scenario.pending[-1]))
     given_that(attempt.nominated)
-    return scheduler, attempt
+    return driver, attempt
 
 
 @given(crowds())
 def test_victims_are_less_important_and_on_the_nominated_node(scenario: Scenario) -> None:
-    scheduler, attempt = preempting(scenario)
-    here = {info.uid for info in scheduler.cluster.pods_on[row_of(scheduler.cluster, attempt)]}
+    driver, attempt = preempting(scenario)
+    here = {info.uid for info in driver.cluster.pods_on[row_of(driver.cluster, attempt)]}
     assert attempt.victims
     assert all(victim.priority < attempt.pod.priority for victim in attempt.victims)
     assert {victim.uid for victim in attempt.victims} <= here
@@ -125,22 +126,23 @@ def test_victims_are_less_important_and_on_the_nominated_node(scenario: Scenario
 
 @given(crowds())
 def test_the_pod_gets_its_place_once_the_victims_are_gone(scenario: Scenario) -> None:
-    scheduler, attempt = preempting(scenario)
-    scheduler.evict(attempt)
-    again = scheduler.attempt(attempt.pod)
-    assert again.row == row_of(scheduler.cluster, attempt)
+    driver, attempt = preempting(scenario)
+    driver.failed(attempt)
+    driver.evict(attempt)
+    again = driver.attempt(attempt.pod)
+    assert again.row == row_of(driver.cluster, attempt)
 
 
 @given(crowds(parts=MORE_PODS_NEED_MORE_ROOM))
 def test_every_victim_is_needed(scenario: Scenario) -> None:
-    scheduler, attempt = preempting(scenario)
-    row = row_of(scheduler.cluster, attempt)
+    driver, attempt = preempting(scenario)
+    row = row_of(driver.cluster, attempt)
     for kept in attempt.victims:
-        twin = scheduler.cluster.fork()
+        twin = driver.cluster.fork()
         for victim in attempt.victims:
             if victim.uid != kept.uid:
                 twin.forget(victim.uid)
-        assert status_on(scheduler.framework, twin, attempt.pod, row) is not None
+        assert status_on(driver.of(attempt.pod).framework, twin, attempt.pod, row) is not None
 
 
 def row_of(cluster: Cluster, attempt: Attempt) -> int:
@@ -214,7 +216,7 @@ def test_what_is_forgotten_for_want_of_room_is_found_again(scenario: Scenario) -
                 cluster.forget(info.uid)
             if forgetful:
                 cluster.drop_tallies()
-                scheduler = Scheduler(cluster, scheduler.profile, start=scheduler.next_start)
+                scheduler = Scheduler(cluster, scheduler.profile, scheduler.shared)
             found.append(outcome(cluster, scheduler, info))
         runs.append(found)
     assert runs[0] == runs[1]
@@ -237,16 +239,3 @@ def test_counts_that_few_still_ask_for_are_dropped(monkeypatch: pytest.MonkeyPat
         assert attempt.placed
     # Each pod asks for two counts: of pods it wants far, and of pods that want it far.
     assert dropped == [12, 23, 34, 45, 56]
-
-
-def test_all_feasible_nodes_can_be_had_without_sampling() -> None:
-    cluster = cluster_of([node(f"n{i:03}", cordoned=i < 10) for i in range(150)])
-    scheduler = scheduler_for(cluster)
-    info = cluster.shapes.info(pod())
-    evaluation = scheduler.evaluation(info)
-    evaluation.begin(info)
-    assert scheduler.feasible(info, evaluation).sum() == 140
-    named = cluster.shapes.info(pod(nodes=[node_term(fields=["metadata.name In n020"])]))
-    evaluation = scheduler.evaluation(named)
-    evaluation.begin(named)
-    assert np.flatnonzero(scheduler.feasible(named, evaluation)).tolist() == [20]

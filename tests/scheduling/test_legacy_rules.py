@@ -68,9 +68,9 @@ def test_after_the_nominated_node_the_search_begins_at_the_first_node() -> None:
     for features, start in ((OF_1_22, 0), (OF_1_29, 2)):
         cluster = cluster_of(nodes, features=features)
         scheduler = scheduler_for(cluster)
-        scheduler.next_start = 2
+        scheduler.shared.next_start = 2
         attempt = scheduler.decide(cluster.shapes.info(pod(nominated="b")))
-        assert (attempt.row, scheduler.next_start) == (1, start)
+        assert (attempt.row, scheduler.shared.next_start) == (1, start)
 
 
 @pytest.mark.parametrize(("features", "fits"), [(OF_1_22, False), (OF_1_29, True)], ids=["1.22", "1.29"])

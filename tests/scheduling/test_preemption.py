@@ -20,6 +20,7 @@ from tests.builders import (
     Json,
     budget,
     cluster_of,
+    driver_for,
     node,
     pod,
     pods_like,
@@ -267,48 +268,49 @@ def test_it_is_no_help_to_evict_pods_the_pod_wants_near() -> None:
 
 def test_victims_on_their_way_out_are_not_told_again() -> None:
     cluster = cluster_of([node("a", cpu="2")], [runs("a", 1, terminating=True), runs("a", 2)])
-    scheduler = scheduler_for(cluster)
-    attempt = scheduler.attempt(cluster.shapes.info(pod("vip", **VIP)))
+    driver = driver_for(cluster)
+    attempt = driver.attempt(cluster.shapes.info(pod("vip", **VIP)))
     assert victims_of(attempt) == ["a2", "a1"]
     assert [victim.pod.name for victim in attempt.evicted] == ["a2"]
-    scheduler.evict(attempt)
+    driver.evict(attempt, to_the_end=False)
     assert [info.pod.name for info, _ in cluster.pods()] == ["a1"]
-    assert not scheduler.attempt(attempt.pod).placed
+    assert not driver.attempt(attempt.pod).placed
     cluster.forget("uid-default-a1")
-    assert scheduler.attempt(attempt.pod).placed
+    assert driver.attempt(attempt.pod).placed
 
 
 def test_all_victims_leave_where_one_does_not_want_to_wait() -> None:
     cluster = cluster_of([node("a", cpu="2")], [runs("a", 1, terminating=True), runs("a", 2)])
-    scheduler = scheduler_for(cluster)
-    attempt = scheduler.attempt(cluster.shapes.info(pod("vip", **VIP)))
-    scheduler.evict(attempt, terminating=True)
+    driver = driver_for(cluster)
+    attempt = driver.attempt(cluster.shapes.info(pod("vip", **VIP)))
+    driver.evict(attempt)
     assert list(cluster.pods()) == []
 
 
 def test_after_the_eviction_the_pod_has_its_place() -> None:
     cluster = cluster_of(small_nodes("a", "b"), [runs("a", 5), runs("b", 9)])
-    scheduler = scheduler_for(cluster)
+    driver = driver_for(cluster)
     vip = cluster.shapes.info(pod("vip", **VIP))
-    attempt = scheduler.attempt(vip)
-    scheduler.evict(attempt)
+    attempt = driver.attempt(vip)
+    driver.failed(attempt)
+    driver.evict(attempt)
     assert vip.nominated == "a"
     assert [info.uid for info in cluster.nominated["a"]] == [vip.uid]
     # Somebody lesser comes first and has to leave room.
-    assert not scheduler.attempt(cluster.shapes.info(pod("hasty", cpu="2"))).placed
-    again = scheduler.attempt(vip)
+    assert not driver.attempt(cluster.shapes.info(pod("hasty", cpu="2"))).placed
+    again = driver.attempt(vip)
     assert again.row == cluster.columns.row("a")
     assert cluster.nominated == {}
 
 
 def test_lesser_nominations_on_the_node_are_void() -> None:
     cluster = cluster_of([node("a", cpu="4")], [runs("a", 1, cpu="4")])
-    scheduler = scheduler_for(cluster)
+    driver = driver_for(cluster)
     lesser, equal = (cluster.shapes.info(pod(f"n{p}", cpu="1", priority=p)) for p in (5, 1000))
     for info in (lesser, equal):
         cluster.nominate(info, "a")
     vip = cluster.shapes.info(pod("vip", **VIP))
-    scheduler.evict(scheduler.attempt(vip))
+    driver.failed(driver.attempt(vip))
     assert [info.uid for info in cluster.nominated["a"]] == [equal.uid, vip.uid]
     assert (lesser.nominated, equal.nominated) == ("", "a")
 

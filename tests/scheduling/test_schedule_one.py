@@ -13,7 +13,8 @@ from kwhatif.framework.interface import Scope
 from kwhatif.framework.status import Code, PermitWait, Rejection, Status
 from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.schedule_one import NO_NODES, Scheduler
+from kwhatif.scheduling.driver import Driver
+from kwhatif.scheduling.schedule_one import NO_NODES, Scheduler, Shared
 from kwhatif.scheduling.setup import Setup
 from tests.builders import (
     FEATURES,
@@ -189,13 +190,13 @@ def test_nodes_that_are_rejected_move_the_start_as_well() -> None:
     scheduler = scheduler_for(cluster_of(nodes))
     attempt = try_to_place(scheduler)
     assert attempt.evaluated == 130
-    assert scheduler.next_start == 130
+    assert scheduler.shared.next_start == 130
     assert names_of(scheduler, try_to_place(scheduler, "next").sampled)[0] == "n130"
 
 
 def test_a_start_can_be_given() -> None:
     cluster = cluster_of(TWO_HUNDRED)
-    scheduler = Scheduler(cluster, scheduler_for(cluster).profile, start=150)
+    scheduler = Scheduler(cluster, scheduler_for(cluster).profile, Shared(150))
     found = names_of(scheduler, try_to_place(scheduler).sampled)
     assert (found[0], found[-1]) == ("n150", "n049")
 
@@ -220,7 +221,7 @@ def test_a_nominated_node_is_tried_first_and_not_scored() -> None:
     assert node_of(scheduler, attempt) == "b"
     assert attempt.score is None
     assert attempt.evaluated == 1
-    assert scheduler.next_start == 0
+    assert scheduler.shared.next_start == 0
     assert cluster.nominated == {}
 
 
@@ -315,10 +316,9 @@ def test_a_pod_that_is_held_keeps_its_place_and_goes_on_when_it_is_allowed() -> 
     scheduler, attempt, diary = held()
     assert attempt.waiting
     assert scheduler.cluster.pod_count.tolist() == [1]
-    attempts = {attempt.pod.uid: attempt}
-    assert scheduler.settle(attempts) == []
+    assert scheduler.settle() == []
     scheduler.profile.waiting[attempt.pod.uid].allow("Holds")
-    assert scheduler.settle(attempts) == [attempt]
+    assert scheduler.settle() == [attempt]
     assert attempt.placed
     assert not attempt.waiting
     assert diary.entries == ["permit", "bind"]
@@ -327,11 +327,10 @@ def test_a_pod_that_is_held_keeps_its_place_and_goes_on_when_it_is_allowed() -> 
 
 def test_a_pod_that_is_held_too_long_is_turned_away() -> None:
     scheduler, attempt, diary = held(seconds=5)
-    attempts = {attempt.pod.uid: attempt}
-    scheduler.now = 4.9
-    assert scheduler.settle(attempts) == []
-    scheduler.now = 5.0
-    assert scheduler.settle(attempts) == [attempt]
+    scheduler.shared.now = 4.9
+    assert scheduler.settle() == []
+    scheduler.shared.now = 5.0
+    assert scheduler.settle() == [attempt]
     assert not attempt.placed
     assert attempt.refused is not None
     assert attempt.refused.reasons == ("rejected due to timeout after waiting 5s at plugin Holds",)
@@ -342,7 +341,7 @@ def test_a_pod_that_is_held_too_long_is_turned_away() -> None:
 def test_a_pod_that_is_held_may_be_denied() -> None:
     scheduler, attempt, diary = held()
     scheduler.profile.waiting[attempt.pod.uid].reject("Holds", "changed my mind")
-    assert scheduler.settle({attempt.pod.uid: attempt}) == [attempt]
+    assert scheduler.settle() == [attempt]
     assert attempt.refused == Status(Code.UNSCHEDULABLE, ("changed my mind",), "Holds")
     assert diary.entries == ["permit", "unreserve"]
 
@@ -435,9 +434,8 @@ def test_room_is_kept_only_for_nominated_pods_that_this_scheduler_has_in_its_que
     objects.add(node("a", cpu="2"))
     objects.add(pod("nominee", cpu="2", priority=5, nominated="a", spec=spec))
     setup = Setup(load_configuration(None, source=""), FEATURES)
-    scheduler = setup.scheduler(Cluster.load(objects, FEATURES, setup.queues))
-    assert scheduler is not None
-    assert try_to_place(scheduler, cpu="1").placed is not kept
+    driver = Driver(Cluster.load(objects, FEATURES, setup.queues), setup)
+    assert driver.attempt(driver.cluster.shapes.info(pod(cpu="1"))).placed is not kept
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from kwhatif.errors import PluginError, PolicyError
 from kwhatif.policy.load import default_configuration, load_configuration
+from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import features_of
 from tests.builders import FEATURES, Json, cluster_of, node, pod, profile_document
@@ -98,10 +99,9 @@ def test_a_plugin_may_refuse_its_arguments_in_its_own_words() -> None:
 def test_a_scheduler_is_found_by_its_name() -> None:
     setup = setup_of(None)
     cluster = cluster_of([node("a")])
-    scheduler = setup.scheduler(cluster)
-    assert scheduler is not None
-    assert scheduler.attempt(cluster.shapes.info(pod())).placed
-    assert setup.scheduler(cluster, "another") is None
+    driver = Driver(cluster, setup)
+    assert driver.attempt(cluster.shapes.info(pod())).placed
+    assert driver.scheduler("another") is None
 
 
 @pytest.mark.parametrize(("all_nodes", "expected"), [(False, 30), (True, 100)])

@@ -111,7 +111,7 @@ def test_nothing_waits_for_ever_that_would_fit_now(batch: Scenario, at_once: boo
     waiting = [queued for queued in story.simulator.queue.waiting() if queued.gate is None]
     assert not story.simulator.queue.backing_off()
     for queued in waiting:
-        again = story.simulator.scheduler_of(queued.profile).decide(queued.info)
+        again = story.simulator.driver.decide(queued.info)
         assert not again.placed, queued.info.key
         assert not again.evicted, queued.info.key
     event(f"{min(len(waiting), 3)} pods left waiting")

@@ -126,12 +126,12 @@ def test_a_refused_pod_can_be_tried_again_with_the_same_outcome(store: Store) ->
     first = schedule(twin, store.pending)
     scheduler = scheduler_for(cluster)
     for pod in store.pending:
-        start = scheduler.next_start
+        start = scheduler.shared.next_start
         attempt = scheduler.attempt(cluster.shapes.info(pod))
         if attempt.row is not None:
             scheduler.framework.unreserve(attempt.pod, cluster.columns.names[attempt.row], attempt.states)
             cluster.forget(attempt.pod.uid)
-            scheduler.next_start = start
+            scheduler.shared.next_start = start
             attempt = scheduler.attempt(cluster.shapes.info(pod))
         assert (attempt.row is None) == (pod.metadata.name not in first)
     assert state_of(cluster) == state_of(twin)

@@ -96,7 +96,7 @@ def _check(session: Session, asked: Sequence[Asked]) -> None:
     for item in asked:
         if item.owner.startswith("DaemonSet "):
             raise UsageError(f"{item.owner} has one pod on each node: there is no number of its pods to find out")
-        reason = not_ours(session, item, session.scheduler(item.pod.spec.scheduler_name))
+        reason = not_ours(session, item)
         # One that runs already may have copies all the same.
         if reason and session.running(item.pod) is None:
             raise UsageError(f"pod {item.pod.key}: {reason}")
@@ -175,28 +175,18 @@ class _Filling:
         placed: list[Attempt] = []
         for copier in self._copiers:
             info = copier(self._session, number)
-            scheduler = self._session.scheduler(info.pod.spec.scheduler_name)
-            assert scheduler is not None
             if number == 1:
                 self._count_requests(info)
-            attempt = self._session.attempt(scheduler, info)
+            attempt = self._session.driver.attempt(info)
             if not attempt.placed or attempt.waiting:
                 self.refused = attempt
+                # Half a release is none.
                 for other in placed:
-                    self._take_back(other)
+                    self._session.driver.of(other.pod).take_back(other)
                 return False
             placed.append(attempt)
         self._taken.update(attempt.row for attempt in placed if attempt.row is not None)
         return True
-
-    def _take_back(self, attempt: Attempt) -> None:
-        """Half a release is none."""
-        cluster, info = self._session.cluster, attempt.pod
-        scheduler = self._session.scheduler(info.pod.spec.scheduler_name)
-        assert scheduler is not None
-        assert attempt.row is not None
-        scheduler.framework.unreserve(info, cluster.columns.names[attempt.row], attempt.states)
-        cluster.forget(info.uid)
 
     def _count_requests(self, info: PodInfo) -> None:
         shapes = self._session.cluster.shapes

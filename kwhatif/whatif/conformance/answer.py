@@ -15,22 +15,22 @@ import numpy as np
 from kwhatif.api.core import Pod
 from kwhatif.api.selectors import SelectorError
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.devices import Devices
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import Status
 from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.driver import Driver
+from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import decode_objects
 from kwhatif.snapshot.read.items import check_name, decode, inside
 from kwhatif.versions import Features, features_of
 from kwhatif.whatif.conformance.compare import Recorded
 
-__all__ = ["MOST_ATTEMPTS", "Scenario", "answer"]
-
-MOST_ATTEMPTS = 3
+__all__ = ["Scenario", "answer"]
 
 
 class Scenario(msgspec.Struct):
@@ -67,8 +67,10 @@ def answer(
             raise inside(error, "", "$.objects") from None
         pods = list(_pods(scenario))
         cluster = Cluster.load(objects, features, setup.queues)
-        replay = _Replay(setup, cluster)
-        answers = [replay.pod(pod) for pod in pods]
+        everywhere = _Everywhere()
+        driver = Driver(cluster, setup, observer=everywhere)
+        driver.set_up_all()
+        answers = [_answer(driver, everywhere, pod) for pod in pods]
     except InputError as error:
         raise error.at(source) from None
     except (SelectorError, ValueError) as error:
@@ -86,122 +88,104 @@ def _pods(scenario: Scenario) -> Iterator[Pod]:
         yield pod
 
 
-class _Replay:
-    def __init__(self, setup: Setup, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._schedulers: dict[str, Scheduler] = {}
-        for profile in setup.configuration.profiles:
-            self._schedulers[profile.scheduler_name] = Scheduler(cluster, setup.profile(profile))
+def _answer(driver: Driver, everywhere: _Everywhere, pod: Pod) -> dict[str, Any]:
+    info = driver.cluster.shapes.info(pod)
+    if driver.scheduler(pod.spec.scheduler_name) is None:
+        name = pod.spec.scheduler_name
+        raise InputError(f"pod {info.key}: schedulerName {name} is none of the configuration's profiles")
+    everywhere.records.clear()
+    attempts = driver.at_once(info, to_the_end=False)
+    records = [_record(driver, *each) for each in zip(attempts, everywhere.records, strict=True)]
+    return {"pod": info.key, "attempts": records}
 
-    def pod(self, pod: Pod) -> dict[str, Any]:
-        info = self._cluster.shapes.info(pod)
-        name = pod.spec.scheduler_name or "default-scheduler"
-        scheduler = self._schedulers.get(name)
-        if scheduler is None:
-            raise InputError(f"pod {info.key}: schedulerName {name} is none of the configuration's profiles")
-        attempts: list[dict[str, Any]] = []
-        while len(attempts) < MOST_ATTEMPTS:
-            record, again = self._attempt(scheduler, info)
-            attempts.append(record)
-            if not again:
-                break
-        return {"pod": info.key, "attempts": attempts}
 
-    def _attempt(self, scheduler: Scheduler, info: PodInfo) -> tuple[dict[str, Any], bool]:
-        before = self._over_all_nodes(scheduler, info)
-        claims = list(self._cluster.devices.of_pod(info.pod))
-        attempt = self._in_turn(scheduler, info)
-        if attempt.row is None:
-            # A recorder's scheduler does not hear of the claims that its own PostFilter deallocates.
-            for claim in claims:
-                self._cluster.devices.put(claim)
-        record: dict[str, Any] = {**before, "evaluated": attempt.evaluated}
-        if attempt.gated is not None:
-            return {"preFilter": _status(attempt.gated), "evaluated": 0, "error": "gated"}, False
-        if attempt.refused is not None and attempt.diagnosis is not None:
-            record["preFilter"] = _status(attempt.refused)
-            if not self._cluster.shapes.features.nodes_left_out_by_prefilter_are_counted:
-                # The refusal stood for every node, and such nodes count as looked at.
-                record["evaluated"] = len(self._cluster)
-        if attempt.refused is not None and not attempt.refused.rejected:
-            record["error"] = attempt.message
-        elif attempt.row is None:
-            record["message"] = attempt.message
-        else:
-            names = self._cluster.columns.names
-            totals = record["totals"]
-            sampled = [names[row] for row in attempt.sampled]
-            top = max(totals[name] for name in sampled)
-            record["sampled"] = sampled
-            record["winners"] = sorted(name for name in sampled if totals[name] == top)
-            record["selected"] = names[attempt.row]
-            if allocations := self._allocations(info):
-                record["allocations"] = allocations
-        if attempt.nominated:
-            record["nominated"] = attempt.nominated
-            record["victims"] = sorted(victim.key for victim in attempt.evicted)
-            scheduler.evict(attempt)
-        return record, bool(attempt.nominated)
+def _record(driver: Driver, attempt: Attempt, everywhere: Mapping[str, Any]) -> dict[str, Any]:
+    cluster = driver.cluster
+    record: dict[str, Any] = {**everywhere, "evaluated": attempt.evaluated}
+    if attempt.gated is not None:
+        return {"preFilter": _status(attempt.gated), "evaluated": 0, "error": "gated"}
+    if attempt.refused is not None and attempt.diagnosis is not None:
+        record["preFilter"] = _status(attempt.refused)
+        if not cluster.shapes.features.nodes_left_out_by_prefilter_are_counted:
+            # The refusal stood for every node, and such nodes count as looked at.
+            record["evaluated"] = len(cluster)
+    if attempt.refused is not None and not attempt.refused.rejected:
+        record["error"] = attempt.message
+    elif attempt.row is None:
+        record["message"] = attempt.message
+    else:
+        names = cluster.columns.names
+        totals = record["totals"]
+        sampled = [names[row] for row in attempt.sampled]
+        top = max(totals[name] for name in sampled)
+        record["sampled"] = sampled
+        record["winners"] = sorted(name for name in sampled if totals[name] == top)
+        record["selected"] = names[attempt.row]
+        if allocations := _allocations(cluster.devices, attempt.pod):
+            record["allocations"] = allocations
+    if attempt.nominated:
+        record["nominated"] = attempt.nominated
+        record["victims"] = sorted(victim.key for victim in attempt.evicted)
+    return record
 
-    def _allocations(self, info: PodInfo) -> dict[str, list[str]]:
-        """The devices of each of the pod's claims; those behind extended resources go by that name."""
-        devices = self._cluster.devices
-        extended = devices.extended_claim(info.pod)
-        found: dict[str, list[str]] = {}
-        for claim in devices.of_pod(info.pod):
-            allocation = claim.status.allocation
-            for result in (allocation.devices.results if allocation else None) or ():
-                text = "/".join(result.id)
-                if claim is extended:
-                    found.setdefault("extended", []).append(text)
-                    continue
-                consumed = ",".join(
-                    f"{name}={amount}" for name, amount in sorted((result.consumed_capacity or {}).items())
-                )
-                text = f"{result.request}={text}" + (f"[{consumed}]" if consumed else "")
-                found.setdefault(claim.name, []).append(text)
-        return found
 
-    def _in_turn(self, scheduler: Scheduler, info: PodInfo) -> Attempt:
-        """Profiles share one queue, one cluster and one rotating start."""
-        attempt = scheduler.attempt(info)
-        for other in self._schedulers.values():
-            other.next_start = scheduler.next_start
-        return attempt
+def _allocations(devices: Devices, info: PodInfo) -> dict[str, list[str]]:
+    """The devices of each of the pod's claims; those behind extended resources go by that name."""
+    extended = devices.extended_claim(info.pod)
+    found: dict[str, list[str]] = {}
+    for claim in devices.of_pod(info.pod):
+        allocation = claim.status.allocation
+        for result in (allocation.devices.results if allocation else None) or ():
+            text = "/".join(result.id)
+            if claim is extended:
+                found.setdefault("extended", []).append(text)
+                continue
+            consumed = ",".join(f"{name}={amount}" for name, amount in sorted((result.consumed_capacity or {}).items()))
+            text = f"{result.request}={text}" + (f"[{consumed}]" if consumed else "")
+            found.setdefault(claim.name, []).append(text)
+    return found
 
-    def _over_all_nodes(self, scheduler: Scheduler, info: PodInfo) -> dict[str, Any]:
-        """Verdicts and scores over all nodes, without sampling and before the pod is placed."""
-        if scheduler.framework.pre_enqueue(info) is not None or not len(self._cluster):
-            return {}
-        evaluation = scheduler.evaluation(info)
-        evaluation.refresh(info)
-        evaluation.begin(info)
-        if evaluation.refusal is not None:
-            return {}
-        record: dict[str, Any] = {}
-        names = self._cluster.columns.names
-        considered = np.arange(len(names))
-        if evaluation.narrowed is not None:
-            considered = evaluation.narrowed
-            record["preFilterNodes"] = sorted(evaluation.narrowed_names)
-        verdicts = evaluation.verdicts(info)
-        rejected = {
-            names[row]: _status(status) for row in considered if (status := verdicts.status(int(row))) is not None
+
+class _Everywhere(Observer):
+    """Notes verdicts and scores over all nodes, without sampling and before the pod is placed: a record an attempt."""
+
+    def __init__(self) -> None:
+        self.records: list[dict[str, Any]] = []
+
+    def before(self, scheduler: Scheduler, pod: PodInfo) -> None:
+        self.records.append(_over_all_nodes(scheduler, pod))
+
+
+def _over_all_nodes(scheduler: Scheduler, info: PodInfo) -> dict[str, Any]:
+    if scheduler.framework.pre_enqueue(info) is not None or not len(scheduler.cluster):
+        return {}
+    evaluation = scheduler.evaluation(info)
+    evaluation.refresh(info)
+    evaluation.begin(info)
+    if evaluation.refusal is not None:
+        return {}
+    record: dict[str, Any] = {}
+    names = scheduler.cluster.columns.names
+    considered = np.arange(len(names))
+    if evaluation.narrowed is not None:
+        considered = evaluation.narrowed
+        record["preFilterNodes"] = sorted(evaluation.narrowed_names)
+    verdicts = evaluation.verdicts(info)
+    rejected = {names[row]: _status(status) for row in considered if (status := verdicts.status(int(row))) is not None}
+    if rejected:
+        record["rejected"] = rejected
+    rows = considered[verdicts.passed[considered]]
+    if len(rows):
+        record["feasible"] = sorted(names[row] for row in rows)
+        table = evaluation.scores(info, rows)
+        record["scores"] = {
+            names[row]: {scores.plugin: int(scores.weighted[k]) for scores in table} for k, row in enumerate(rows)
         }
-        if rejected:
-            record["rejected"] = rejected
-        rows = considered[verdicts.passed[considered]]
-        if len(rows):
-            record["feasible"] = sorted(names[row] for row in rows)
-            table = evaluation.scores(info, rows)
-            record["scores"] = {
-                names[row]: {scores.plugin: int(scores.weighted[k]) for scores in table} for k, row in enumerate(rows)
-            }
-            scheduler.drift(info, scored=True)
-            record["totals"] = {name: sum(own.values()) for name, own in record["scores"].items()}
-        else:
-            scheduler.drift(info, scored=False)
-        return record
+        scheduler.drift(info, scored=True)
+        record["totals"] = {name: sum(own.values()) for name, own in record["scores"].items()}
+    else:
+        scheduler.drift(info, scored=False)
+    return record
 
 
 def _status(status: Status) -> Mapping[str, Any]:

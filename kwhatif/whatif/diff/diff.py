@@ -15,7 +15,7 @@ from kwhatif.framework.evaluation import PluginScore
 from kwhatif.results import Away, DecisionDiff, NodeScores, Placement, PodChange, Rule
 from kwhatif.results import Side as SideResult
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features, rows
@@ -58,10 +58,10 @@ def diff(a: Side, b: Side) -> DecisionDiff:
     run_a = _run(a, {}, {})
     chosen = _choices(run_a.placements)
     run_b = _run(b, chosen, chosen)
-    moved = run_b.session.scores
+    moved = run_b.scores
     theirs = {key: node for key, node in _choices(run_b.placements).items() if key in moved}
     # What A made of B's nodes is known only now; it does the same a second time.
-    of_a = _run(a, {}, theirs, only_expected=True).session.scores if theirs else {}
+    of_a = _run(a, {}, theirs, only_expected=True).scores if theirs else {}
     changes = [_explained(change, of_a, moved) for change in _changes(run_a.placements, run_b.placements)]
     return DecisionDiff(
         a=_told(a, run_a),
@@ -96,28 +96,21 @@ class _Pair:
     missing: str
 
 
-class _Session(Session):
-    """A session that prefers given nodes among equals, and writes down scores where pods move.
-
-    It ``expects`` nodes. For the first pods that get another one, the scores of both nodes are in ``scores``.
+class _Moves(Observer):
+    """Writes down scores where pods move: for the first of those that get another node than the one ``expected``, the
+    scores of both nodes.
     """
 
-    def prepare(self, prefers: Choices, expects: Choices) -> None:
-        self._prefers, self._expects = prefers, expects
+    def __init__(self, expected: Choices) -> None:
+        self._expected = expected
         self.scores: dict[str, _Pair] = {}
 
-    def scheduler(self, name: str | None) -> Scheduler | None:
-        found = super().scheduler(name)
-        if found is not None:
-            found.prefers = self._prefers
-        return found
-
-    def chosen(self, scheduler: Scheduler, attempt: Attempt) -> None:
+    def decided(self, scheduler: Scheduler, attempt: Attempt) -> None:
         pod, row = attempt.pod, attempt.row
-        name = self._expects.get(pod.key)
+        name = self._expected.get(pod.key)
         if not name or row is None or len(self.scores) == MOST_EXPLAINED:
             return
-        expected = self.cluster.columns.row(name)
+        expected = scheduler.cluster.columns.row(name)
         if row == expected:
             return
         evaluation = scheduler.evaluation(pod)
@@ -141,8 +134,9 @@ def _scores_of(table: Sequence[PluginScore], place: int | None) -> Scores:
 
 @dataclass(frozen=True)
 class _Ran:
-    session: _Session
+    session: Session
     placements: Sequence[Placement]
+    scores: Mapping[str, _Pair]
 
 
 def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool = False) -> _Ran:
@@ -150,21 +144,21 @@ def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool 
 
     With ``only_expected`` no further than all those pods.
     """
-    session = _Session(side.snapshot, side.setup)
-    session.prepare(prefers, expects)
+    moves = _Moves(expects)
+    session = Session(side.snapshot, side.setup, prefers=prefers, observer=moves)
     run = Run(session)
     left = set(expects)
     for item in side.replayed.pods:
         if only_expected and not left:
             break
         left.discard(item.pod.key)
-        ours = run.ours(item)
-        if ours is not None:
-            run.schedule(item, *ours)
+        info = run.ours(item)
+        if info is not None:
+            run.schedule(item, info)
     else:
         run.all_of(side.expanded.pods)
     run.wait()
-    return _Ran(session, run.placements)
+    return _Ran(session, run.placements, moves.scores)
 
 
 def _choices(placements: Sequence[Placement]) -> dict[str, str]:

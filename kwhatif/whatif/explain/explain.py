@@ -12,8 +12,7 @@ from kwhatif.cluster.types import IntpArray
 from kwhatif.errors import UsageError
 from kwhatif.results import ClaimDevices, Comparison, Eviction, ExplainResult, NodeReport, PodReport
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.budgets import Budgets
-from kwhatif.scheduling.explain import devices_of, evictions, feasible_rows, node_reports, victims_of
+from kwhatif.scheduling.explain import devices_of, evictions, feasible_rows, node_reports
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.explain.fixes import smallest_fixes
 from kwhatif.whatif.fidelity.assess import assess
@@ -56,17 +55,14 @@ def explain(
 
 
 def _explain(session: Session, asked: Asked, node: str, versus: str, fixes: bool) -> PodReport:
-    known = session.scheduler(asked.pod.spec.scheduler_name)
-    if known is None:
+    if session.driver.scheduler(asked.pod.spec.scheduler_name) is None:
         name = asked.pod.spec.scheduler_name
         raise UsageError(f"pod {asked.pod.key}: schedulerName {name} is none of the configuration's profiles")
     session, asked = session.before(asked)
-    scheduler = session.scheduler(asked.pod.spec.scheduler_name)
-    assert scheduler is not None
     info = session.info(asked)
-    attempt = scheduler.decide(info)
-    placement = placement_of(session, asked, attempt, victims_of(attempt, Budgets(session.cluster)), attempt.criterion)
-    placement = replace(placement, devices=_devices(session, asked, attempt))
+    attempt = session.driver.decide(info)
+    scheduler = session.driver.of(info)
+    placement = replace(placement_of(session, asked, [attempt]), devices=_devices(session, asked, attempt))
     evaluation = scheduler.evaluation(info) if len(session.cluster) else None
     reports: tuple[NodeReport, ...] = ()
     refusal = attempt.gated.message if attempt.gated else ""
@@ -80,7 +76,7 @@ def _explain(session: Session, asked: Asked, node: str, versus: str, fixes: bool
             asking = _asked_of_all(scheduler, info, attempt, feasible_rows(evaluation, verdicts))
             reports = node_reports(info, evaluation, verdicts, attempt.row, asking)
     chosen = attempt.nominated or placement.node
-    found, tried = smallest_fixes(session, scheduler, info, attempt) if fixes and not attempt.placed else ((), 0)
+    found, tried = smallest_fixes(session, info, attempt) if fixes and not attempt.placed else ((), 0)
     return PodReport(
         pod=info.key,
         placement=placement,
@@ -98,9 +94,7 @@ def _devices(session: Session, asked: Asked, attempt: Attempt) -> tuple[ClaimDev
     if attempt.row is None or not (asked.pod.spec.resource_claims or session.cluster.devices.serving):
         return ()
     tried = session.apart()
-    scheduler = tried.scheduler(asked.pod.spec.scheduler_name)
-    assert scheduler is not None
-    again = tried.attempt(scheduler, tried.info(asked))
+    again = tried.driver.attempt(tried.info(asked))
     return devices_of(tried.cluster, again.pod) if again.row == attempt.row else ()
 
 

@@ -17,7 +17,7 @@ from kwhatif.cluster.types import BoolArray
 from kwhatif.framework.verdicts import Verdicts
 from kwhatif.results import Fix
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.driver import Driver
 from kwhatif.whatif.edits.cordon import uncordoned
 from kwhatif.whatif.explain import claim_fixes, node_fixes, pod_fixes
 from kwhatif.whatif.session import Session
@@ -35,13 +35,11 @@ Trial = tuple[str, Callable[[], str]]
 """What the change is, and a function that tries it and gives the node it leads to, or nothing."""
 
 
-def smallest_fixes(
-    session: Session, scheduler: Scheduler, pod: PodInfo, attempt: Attempt
-) -> tuple[tuple[Fix, ...], int]:
+def smallest_fixes(session: Session, pod: PodInfo, attempt: Attempt) -> tuple[tuple[Fix, ...], int]:
     """Fixes that work, and how many were tried."""
     fixes: list[Fix] = []
     tried = 0
-    for change, attempt_it in _Trials(session, scheduler, pod, attempt):
+    for change, attempt_it in _Trials(session, pod, attempt):
         if tried >= MOST_TRIALS:
             break
         tried += 1
@@ -54,7 +52,6 @@ def smallest_fixes(
 @dataclass
 class _Trials:
     session: Session
-    scheduler: Scheduler
     pod: PodInfo
     attempt: Attempt
 
@@ -120,39 +117,32 @@ class _Trials:
             )
 
     def _with_pod(self, pod: Pod) -> Callable[[], str]:
-        def attempt() -> str:
-            return self._decided(self.scheduler, pod)
-
-        return attempt
+        return lambda: _lands_on(self.session.driver, pod)
 
     def _evicting(self, pod: Pod) -> Callable[[], str]:
-        def attempt() -> str:
-            return self.scheduler.decide(self.session.cluster.shapes.info(pod)).nominated
-
-        return attempt
+        return lambda: self.session.driver.decide(self.session.cluster.shapes.info(pod)).nominated
 
     def _with_node(self, node: Node) -> Callable[[], str]:
         def attempt() -> str:
-            cluster = self.session.cluster.fork()
-            cluster.replace_nodes([node if n.name == node.name else n for n in cluster.columns.given])
-            scheduler = self.session.setup.scheduler(cluster, self.scheduler.framework.profile_name)
-            return self._decided(scheduler, self.pod.pod) if scheduler is not None else ""
+            tried = self.session.driver.apart()
+            tried.cluster.replace_nodes([node if n.name == node.name else n for n in tried.cluster.columns.given])
+            return _lands_on(tried, self.pod.pod)
 
         return attempt
 
     def _with_claim(self, claim: ResourceClaim) -> Callable[[], str]:
         def attempt() -> str:
-            cluster = self.session.cluster.fork()
-            cluster.devices.put(claim)
-            scheduler = self.session.setup.scheduler(cluster, self.scheduler.framework.profile_name)
-            return self._decided(scheduler, self.pod.pod) if scheduler is not None else ""
+            tried = self.session.driver.apart()
+            tried.cluster.devices.put(claim)
+            return _lands_on(tried, self.pod.pod)
 
         return attempt
 
-    @staticmethod
-    def _decided(scheduler: Scheduler, pod: Pod) -> str:
-        attempt = scheduler.decide(scheduler.cluster.shapes.info(pod))
-        return "" if attempt.row is None else scheduler.cluster.columns.names[attempt.row]
+
+def _lands_on(driver: Driver, pod: Pod) -> str:
+    """The node that a pod would get, or nothing."""
+    row = driver.decide(driver.cluster.shapes.info(pod)).row
+    return "" if row is None else driver.cluster.columns.names[row]
 
 
 def _only_blocked_by(verdicts: Verdicts) -> dict[str, BoolArray]:

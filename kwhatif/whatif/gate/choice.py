@@ -14,7 +14,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray
 from kwhatif.scheduling.arrivals import with_claims
-from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.driver import Driver
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.unit import Unit
 
@@ -24,13 +24,13 @@ _ABOUT_OTHERS = ("InterPodAffinity", "PodTopologySpread")
 
 
 class Choice:
-    """An empty cluster with the same nodes, and schedulers to ask."""
+    """An empty cluster with the same nodes, and a scheduler process to ask."""
 
     def __init__(self, context: Context) -> None:
-        self._context, self._setup = context, context.setup
+        self._context = context
         given = context.cluster
         self._cluster = Cluster(given.columns.given, given.shapes, given.objects)
-        self._schedulers: dict[str, Scheduler | None] = {}
+        self._driver = Driver(self._cluster, context.setup, imagined=True)
         self._known: dict[int, BoolArray] = {}
 
     def one_of_each(self, unit: Unit) -> Iterator[PodInfo]:
@@ -51,10 +51,7 @@ class Choice:
 
     def _ask(self, pod: PodInfo) -> BoolArray:
         nobody: BoolArray = np.zeros(len(self._cluster), np.bool_)
-        name = pod.pod.spec.scheduler_name or "default-scheduler"
-        if name not in self._schedulers:
-            self._schedulers[name] = self._setup.scheduler(self._cluster, name, imagined=True)
-        scheduler = self._schedulers[name]
+        scheduler = self._driver.scheduler(pod.pod.spec.scheduler_name)
         if scheduler is None or not len(self._cluster):
             return nobody
         evaluation = scheduler.evaluation(pod)

@@ -65,11 +65,9 @@ class Growth:
         session = Session(grown.snapshot, self._context.setup, shapes=self._context.cluster.shapes)
         placed = 0
         for pod in pods:
-            scheduler = session.scheduler(pod.pod.spec.scheduler_name)
-            if scheduler is not None:
+            if session.driver.scheduler(pod.pod.spec.scheduler_name) is not None:
                 spec = replace(pod.pod.spec, preemption_policy="Never")
-                asked = Asked(replace(pod.pod, spec=spec))
-                placed += session.attempt(scheduler, session.info(asked)).placed
+                placed += session.driver.attempt(session.info(Asked(replace(pod.pod, spec=spec)))).placed
         return placed
 
 

@@ -15,8 +15,8 @@ from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.scheduling.arrivals import with_claims
+from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.replacements import Replacements
-from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup
 
 __all__ = ["Stranded", "outage"]
@@ -36,19 +36,15 @@ def outage(cluster: Cluster, setup: Setup, nodes: Collection[str]) -> tuple[int,
     if not lost:
         return 0, []
     rest = cluster.without(nodes)
-    schedulers: dict[str, Scheduler | None] = {}
-    queue = []
-    for order, (old, pod) in enumerate(lost):
-        name = pod.spec.scheduler_name or "default-scheduler"
-        if name not in schedulers:
-            schedulers[name] = setup.scheduler(rest, name, imagined=True)
-        scheduler = schedulers[name]
-        if scheduler is not None:
-            info = rest.shapes.info(with_claims(pod, rest))
-            queue.append((scheduler.framework.queue_key(info, order), order, old, info, scheduler))
+    driver = Driver(rest, setup, imagined=True)
+    queue = [
+        (old, rest.shapes.info(with_claims(pod, rest)))
+        for old, pod in lost
+        if driver.scheduler(pod.spec.scheduler_name) is not None
+    ]
     stranded = []
-    for _, _, old, info, scheduler in sorted(queue, key=lambda entry: entry[:2]):
-        attempt = scheduler.attempt(info)
+    for old, info in driver.in_order(queue, lambda entry: entry[1]):
+        attempt = driver.attempt(info)
         if not attempt.placed and attempt.gated is None:
             stranded.append(Stranded(old, _without_preemption(attempt.message)))
     return len(queue), stranded

@@ -25,7 +25,7 @@ from kwhatif.results import Placement
 from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subject
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
@@ -92,12 +92,14 @@ def gate(request: Request, setup: Setup, terms: Terms) -> GateResult:
     expanded = expand(found.apply, draft.snapshot, plugins=request.admission, templates=request.templates)
     _put(draft, expanded.objects)
     others = [f"{n} {kind}" for kind, n in sorted(expanded.unknown.items()) if kind not in request.unread]
-    session = _Session(
+    cycles = _Cycles()
+    session = Session(
         draft.snapshot,
         setup,
         seed=request.seed,
         detailed=any(rule.scores and rule.given.level != "off" for rule in terms.rules),
         covered=request.covered,
+        observer=cycles,
     )
     forked = session.cluster.fork()
     result = place(session, _asked(request, draft, expanded), rollouts=expanded.rollouts, others=others)
@@ -120,8 +122,8 @@ def gate(request: Request, setup: Setup, terms: Terms) -> GateResult:
         fidelity=result.fidelity,
         now=terms.now,
         make_before=before,
-        margins=session.margins,
-        tried=session.tried,
+        margins=cycles.margins,
+        tried=cycles.tried,
     )
     changes = tuple(_told(found.changes, request, context))
     judged = _Judged(context, terms)
@@ -146,22 +148,20 @@ def gate(request: Request, setup: Setup, terms: Terms) -> GateResult:
 # --- the change
 
 
-class _Session(Session):
-    """A session that remembers what it tried, and by how much a node beat the next best if scores are kept at all."""
+class _Cycles(Observer):
+    """Remembers what was tried, and by how much a node beat the next best if scores are kept at all."""
 
-    def __init__(self, *given: Any, detailed: bool = False, **more: Any) -> None:
-        super().__init__(*given, detailed=detailed, **more)
+    def __init__(self) -> None:
         self.margins: dict[str, int] = {}
         self.tried: dict[str, PodInfo] = {}
 
-    def attempt(self, scheduler: Scheduler, pod: PodInfo) -> Attempt:
-        attempt = super().attempt(scheduler, pod)
-        self.tried[pod.key] = pod
-        self.margins.pop(pod.key, None)
+    def after(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        key = attempt.pod.key
+        self.tried[key] = attempt.pod
+        self.margins.pop(key, None)
         if attempt.placed and attempt.scores:
             totals = np.sort(sum(score.weighted for score in attempt.scores))
-            self.margins[pod.key] = int(totals[-1] - totals[-2]) if len(totals) > 1 else int(totals[-1])
-        return attempt
+            self.margins[key] = int(totals[-1] - totals[-2]) if len(totals) > 1 else int(totals[-1])
 
 
 def _put(draft: Draft, objects: Sequence[Resource]) -> None:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results import Placement, Victim
 from kwhatif.scheduling.arrivals import with_claims
+from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.replacements import Replacements
-from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.session import Session
 
 __all__ = ["with_consequences"]
@@ -46,7 +46,7 @@ def _land(session: Session, evicted: Sequence[PodInfo], names: Collection[str]) 
     Those that get a name of their own get none of the ``names`` that are taken.
     """
     cluster = session.cluster.fork()
-    schedulers: dict[str, Scheduler | None] = {}
+    driver = Driver(cluster, session.setup, imagined=True)
     replacements = Replacements(taken=names.__contains__)
     landings: dict[str, Landing] = {}
     for victim in evicted:
@@ -56,12 +56,7 @@ def _land(session: Session, evicted: Sequence[PodInfo], names: Collection[str]) 
         if pod is None:
             continue
         pod = with_claims(pod, cluster)
-        name = pod.spec.scheduler_name or "default-scheduler"
-        if name not in schedulers:
-            schedulers[name] = session.setup.scheduler(cluster, name, imagined=True)
-        scheduler = schedulers[name]
         info = cluster.shapes.info(pod)
-        attempt = scheduler.attempt(info) if scheduler is not None else None
-        row = attempt.row if attempt is not None else None
+        row = driver.attempt(info).row if driver.scheduler(pod.spec.scheduler_name) is not None else None
         landings[victim.key] = (info.key, "" if row is None else cluster.columns.names[row])
     return landings

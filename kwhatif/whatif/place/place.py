@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.results import Placement, PlaceResult, Victim
+from kwhatif.results import Placement, PlaceResult
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.budgets import Budgets
 from kwhatif.scheduling.explain import devices_of, scores_at, victims_of
-from kwhatif.scheduling.preemption import ineligible
-from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.expand.expand import Rollout
 from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.place.consequences import with_consequences
 from kwhatif.whatif.place.rolling import Taken, roll_out
-from kwhatif.whatif.session import MOST_ATTEMPTS, Asked, Session
+from kwhatif.whatif.session import Asked, Session
 
 __all__ = ["MOST_TIED", "not_ours", "place", "placement_of", "skipped"]
 
@@ -49,10 +45,10 @@ def place(
     )
 
 
-def not_ours(session: Session, asked: Asked, scheduler: Scheduler | None) -> str:
+def not_ours(session: Session, asked: Asked) -> str:
     """Why the scheduler would not take the pod up at all."""
     pod = asked.pod
-    if scheduler is None:
+    if session.driver.scheduler(pod.spec.scheduler_name) is None:
         return f"schedulerName {pod.spec.scheduler_name} is none of the configuration's profiles"
     if pod.metadata.deletion_timestamp:
         return "the pod is being deleted"
@@ -70,51 +66,42 @@ class Run:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._budgets = Budgets(session.cluster)
-        self._waiting: dict[str, tuple[int, Asked, Attempt, tuple[Victim, ...]]] = {}
+        self._waiting: list[tuple[int, Asked, list[Attempt]]] = []
         self.placements: list[Placement] = []
         self.evicted: list[PodInfo] = []
         self.left = 0
         self._uids: dict[str, str] = {}
 
-    def ours(self, asked: Asked) -> tuple[PodInfo, Scheduler] | None:
-        """The pod and its scheduler; None if it was skipped, since no scheduler here takes it up."""
-        scheduler = self._session.scheduler(asked.pod.spec.scheduler_name)
-        reason = not_ours(self._session, asked, scheduler)
-        if reason or scheduler is None:
+    def ours(self, asked: Asked) -> PodInfo | None:
+        """The pod; None if it was skipped, since no scheduler here takes it up."""
+        reason = not_ours(self._session, asked)
+        if reason:
             self.placements.append(skipped(asked, reason))
             return None
-        return self._session.info(asked), scheduler
+        return self._session.info(asked)
 
     def all_of(self, asked: Sequence[Asked]) -> None:
         """Schedule pods in the scheduler's order, and wait for permits."""
-        queue: list[tuple[Any, int, Asked, PodInfo, Scheduler]] = []
-        for order, item in enumerate(asked):
-            ours = self.ours(item)
-            if ours is not None:
-                info, scheduler = ours
-                queue.append((scheduler.framework.queue_key(info, order), order, item, info, scheduler))
-        for _, _, item, info, scheduler in sorted(queue, key=lambda entry: entry[:2]):
-            self.schedule(item, info, scheduler)
-            self._uids[item.pod.key] = info.uid
+        queue = [(item, info) for item in asked if (info := self.ours(item)) is not None]
+        for item, info in self._session.driver.in_order(queue, lambda entry: entry[1]):
+            self.schedule(item, info)
         self.wait()
 
     def take(self, asked: Asked) -> Taken:
         """What becomes of one more pod, by itself; permits are waited for."""
         index = len(self.placements)
-        ours = self.ours(asked)
-        if ours is not None:
-            self.schedule(asked, *ours)
+        info = self.ours(asked)
+        if info is not None:
+            self.schedule(asked, info)
             self.wait()
-            self._uids[asked.pod.key] = ours[0].uid
-        return Taken(asked, ours, index, self.placements[index], self.left)
+        return Taken(asked, info, index, self.placements[index], self.left)
 
     def again(self, taken: Taken) -> None:
         """Try a pod once more that found no node; what it comes to takes the place of what it came to before."""
         taken.left = self.left
-        if taken.placement.good or taken.ours is None:
+        if taken.placement.good or taken.info is None:
             return
-        self.schedule(taken.asked, *taken.ours)
+        self.schedule(taken.asked, taken.info)
         self.wait()
         taken.placement = self.placements[taken.index] = self.placements.pop()
 
@@ -136,52 +123,28 @@ class Run:
             self._session.cluster.leave(uid)
             self.left += 1
 
-    def schedule(self, asked: Asked, info: PodInfo, scheduler: Scheduler) -> None:
-        victims: tuple[Victim, ...] = ()
-        criterion = ""
-        devices = self._session.cluster.devices
-        for _ in range(MOST_ATTEMPTS):
-            changes = len(devices.journal)
-            attempt = self._session.attempt(scheduler, info)
-            if not attempt.nominated:
-                if attempt.placed or len(devices.journal) == changes:
-                    break
-                # A claim was taken back from where it could not be used, so the pod is tried again.
-                continue
-            victims += victims_of(attempt, self._budgets)
-            self.evicted += attempt.victims
-            criterion = attempt.criterion
-            scheduler.evict(attempt, terminating=True)
-        if info.nominated and not (attempt.placed or attempt.nominated or _keeps_its_node(attempt)):
-            self._session.cluster.denominate(info.uid)
-            info.nominated = ""
-        if attempt.waiting:
-            self._waiting[info.uid] = (len(self.placements), asked, attempt, victims)
-        self.placements.append(placement_of(self._session, asked, attempt, victims, criterion))
-        self._settle()
+    def schedule(self, asked: Asked, info: PodInfo) -> None:
+        """One more pod; it may have to wait for its permit."""
+        attempts = self._session.driver.at_once(info)
+        self._uids[info.key] = info.uid
+        self.evicted += [victim for attempt in attempts if attempt.nominated for victim in attempt.victims]
+        if attempts[-1].waiting:
+            self._waiting.append((len(self.placements), asked, attempts))
+        self.placements.append(placement_of(self._session, asked, attempts))
+        self._session.driver.settle()
+        self._hear()
 
     def wait(self) -> None:
         """Let simulated time pass until no pod waits for a permit any more."""
-        while self._waiting:
-            self._settle()
-            held = [w for s in self._session.schedulers() for w in s.profile.waiting.values()]
-            if held:
-                moment = min(waiting.deadline for waiting in held)
-                for scheduler in self._session.schedulers():
-                    scheduler.now = max(scheduler.now, moment)
+        self._session.driver.wait()
+        self._hear()
 
-    def _settle(self) -> None:
-        attempts = {uid: attempt for uid, (_, _, attempt, _) in self._waiting.items()}
-        for scheduler in self._session.schedulers():
-            for attempt in scheduler.settle(attempts):
-                index, asked, _, victims = self._waiting.pop(attempt.pod.uid)
-                criterion = self.placements[index].criterion
-                self.placements[index] = placement_of(self._session, asked, attempt, victims, criterion)
-
-
-def _keeps_its_node(attempt: Attempt) -> bool:
-    """Whether a pod that failed stays nominated: preemption did not look for another node."""
-    return attempt.diagnosis is not None and bool(ineligible(attempt.pod, attempt.diagnosis))
+    def _hear(self) -> None:
+        """What became of pods that wait no more."""
+        for index, asked, attempts in self._waiting:
+            if not attempts[-1].waiting:
+                self.placements[index] = placement_of(self._session, asked, attempts)
+        self._waiting = [entry for entry in self._waiting if entry[2][-1].waiting]
 
 
 def skipped(asked: Asked, reason: str) -> Placement:
@@ -198,10 +161,10 @@ def skipped(asked: Asked, reason: str) -> Placement:
     )
 
 
-def placement_of(
-    session: Session, asked: Asked, attempt: Attempt, victims: tuple[Victim, ...], criterion: str
-) -> Placement:
-    """What an attempt came to, in words and numbers."""
+def placement_of(session: Session, asked: Asked, attempts: Sequence[Attempt]) -> Placement:
+    """What the last of a pod's attempts came to, in words and numbers, and whom all of them evicted for it."""
+    attempt = attempts[-1]
+    preemptions = [each for each in attempts if each.nominated]
     columns = session.cluster.columns
     names = columns.names
     message, outcome = attempt.message, "unschedulable"
@@ -225,8 +188,8 @@ def placement_of(
         tied=tuple(names[row] for row in in_order[:MOST_TIED]) if len(in_order) > 1 else (),
         scores=scores_at(attempt),
         message=message,
-        victims=victims,
-        criterion=criterion,
+        victims=tuple(victim for each in preemptions for victim in victims_of(each, session.budgets)),
+        criterion=preemptions[-1].criterion if preemptions else "",
         origin=asked.origin,
         defaults=asked.defaults,
         devices=devices_of(session.cluster, attempt.pod) if attempt.placed or attempt.waiting else (),

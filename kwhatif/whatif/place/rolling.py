@@ -9,7 +9,6 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.world import name_of
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results import Placement, RolloutPlan
-from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.expand.expand import Rollout
 from kwhatif.whatif.expand.outcome import planned
 from kwhatif.whatif.session import Asked
@@ -23,12 +22,12 @@ __all__ = ["Taken", "roll_out"]
 
 @dataclass
 class Taken:
-    """A pod that was taken up by itself: by whom (unless it was skipped), its place among the placements, and how
+    """A pod that was taken up by itself (without ``info`` if it was skipped), its place among the placements, and how
     many pods had ``left`` by then.
     """
 
     asked: Asked
-    ours: tuple[PodInfo, Scheduler] | None
+    info: PodInfo | None
     index: int
     placement: Placement
     left: int

@@ -8,8 +8,6 @@ from msgspec.structs import replace
 
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results import EventRecord, Placement, PlaceResult, TimelineEntry
-from kwhatif.scheduling.budgets import Budgets
-from kwhatif.scheduling.explain import victims_of
 from kwhatif.scheduling.replacements import grace_of
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.whatif.fidelity.assess import assess
@@ -28,8 +26,7 @@ def simulate(
     """
     configuration, features = session.setup.configuration, session.setup.features
     simulator = Simulator(
-        session.cluster,
-        session.scheduler,
+        session.driver,
         recreate=recreate,
         initial_backoff=configuration.pod_initial_backoff_seconds,
         max_backoff=configuration.pod_max_backoff_seconds,
@@ -38,7 +35,7 @@ def simulate(
     placements: list[Placement] = []
     arriving: list[tuple[Asked, PodInfo]] = []
     for item in asked:
-        reason = not_ours(session, item, session.scheduler(item.pod.spec.scheduler_name))
+        reason = not_ours(session, item)
         if reason:
             placements.append(skipped(item, reason))
         else:
@@ -57,8 +54,7 @@ def simulate(
         if uid not in known
     ]
     replacements += [
-        skipped(item, not_ours(session, item, None))
-        for item in (Asked(pod, "replacement") for pod in simulator.strangers)
+        skipped(item, not_ours(session, item)) for item in (Asked(pod, "replacement") for pod in simulator.strangers)
     ]
     return PlaceResult(
         nodes=len(session.cluster),
@@ -78,10 +74,7 @@ def simulate(
 
 def _outcome(session: Session, simulator: Simulator, asked: Asked, info: PodInfo) -> Placement:
     attempt = simulator.outcome[info.uid]
-    earlier = simulator.preemptions.get(info.uid, [])
-    budgets = Budgets(session.cluster)
-    victims = tuple(victim for past in earlier for victim in victims_of(past, budgets))
-    placement = placement_of(session, asked, attempt, victims, earlier[-1].criterion if earlier else "")
+    placement = placement_of(session, asked, [*simulator.preemptions.get(info.uid, []), attempt])
     by = simulator.evicted.get(info.uid)
     if by is None:
         return placement

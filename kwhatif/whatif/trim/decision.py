@@ -13,11 +13,11 @@ from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.verdicts import Verdicts
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
-from kwhatif.whatif.session import MOST_ATTEMPTS, Asked, Session
+from kwhatif.whatif.session import Asked, Session
 
 __all__ = ["Cycle", "Decision", "SameShapes", "Verdict", "decide"]
 
@@ -110,33 +110,29 @@ def decide(snapshot: Snapshot, setup: Setup, asked: Sequence[Asked], shapes: Sha
 
     Every pod's ``schedulerName`` must be one of the configuration's profiles.
     """
-    session = Session(snapshot, setup, detailed=True, shapes=shapes)
-    queue = []
-    for order, item in enumerate(asked):
-        scheduler = session.scheduler(item.pod.spec.scheduler_name)
-        assert scheduler is not None
-        info = session.info(item)
-        queue.append((scheduler.framework.queue_key(info, order), order, info, scheduler))
+    verdicts = _Verdicts()
+    session = Session(snapshot, setup, detailed=True, shapes=shapes, observer=verdicts)
     found = []
-    for _, _, info, scheduler in sorted(queue, key=lambda entry: entry[:2]):
-        found.append((info.key, tuple(_cycles(session, scheduler, info))))
+    for info in session.driver.in_order(map(session.info, asked), lambda info: info):
+        verdicts.found.clear()
+        attempts = session.driver.at_once(info)
+        names = session.cluster.columns.names
+        cycles = tuple(_cycle(names, *each) for each in zip(attempts, verdicts.found, strict=True))
+        found.append((info.key, cycles))
     return Decision(tuple(found))
 
 
-def _cycles(session: Session, scheduler: Scheduler, info: PodInfo) -> list[Cycle]:
-    cycles: list[Cycle] = []
-    while len(cycles) < MOST_ATTEMPTS:
-        verdicts = _verdicts(scheduler, info)
-        attempt = session.attempt(scheduler, info)
-        cycles.append(_cycle(session, attempt, verdicts))
-        if not attempt.nominated:
-            break
-        scheduler.evict(attempt, terminating=True)
-    return cycles
+class _Verdicts(Observer):
+    """Notes every node's verdict before an attempt."""
+
+    def __init__(self) -> None:
+        self.found: list[dict[str, Verdict]] = []
+
+    def before(self, scheduler: Scheduler, pod: PodInfo) -> None:
+        self.found.append(_verdicts(scheduler, pod))
 
 
-def _cycle(session: Session, attempt: Attempt, verdicts: Mapping[str, Verdict]) -> Cycle:
-    names = session.cluster.columns.names
+def _cycle(names: Sequence[str], attempt: Attempt, verdicts: Mapping[str, Verdict]) -> Cycle:
     outcome = "placed" if attempt.placed else "gated" if attempt.gated else "unschedulable"
     return Cycle(
         outcome=outcome,
@@ -162,7 +158,6 @@ def _scores(attempt: Attempt, names: Sequence[str]) -> dict[str, tuple[tuple[str
 
 
 def _verdicts(scheduler: Scheduler, info: PodInfo) -> dict[str, Verdict]:
-    """Every node's verdict before the attempt."""
     cluster = scheduler.cluster
     if not len(cluster) or scheduler.framework.pre_enqueue(info) is not None:
         return {}

@@ -137,7 +137,7 @@ class _Search:
         """What cannot matter: kinds that no plugin in use reads, pods without a node that is there."""
         session = Session(self.snapshot, self.setup)
         for item in self.asked:
-            session.scheduler(item.pod.spec.scheduler_name)
+            session.driver.scheduler(item.pod.spec.scheduler_name)
         read = session.read_kinds() | {"Node", "Pod"}
         found = [obj for kind in sorted(self.snapshot.objects.covered() - read) for obj in self._there(kind)]
         names = {node.name for node in self.snapshot.objects.of(Node)}
