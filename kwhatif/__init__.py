@@ -2,10 +2,13 @@
 
     import kwhatif
 
-    snapshot = kwhatif.load_snapshot(["cluster.json"])
-    expanded = kwhatif.expand(kwhatif.load_manifests(["web.yaml"]), snapshot)
-    session = kwhatif.Session(snapshot, kwhatif.Setup(kwhatif.default_configuration(), kwhatif.features_of()))
-    result = kwhatif.place(session, expanded.pods)
+    result = kwhatif.place(["db.yaml"], snapshot="cluster.json", kubernetes_version="1.34")
+    for placement in result.placements:
+        print(placement.pod, placement.node or placement.message)
+
+``place``, ``explain``, ``expand``, ``capacity``, ``drain``, ``diff`` and ``gate`` answer as the commands of these names
+do. Files are given by their paths, manifests also as plain values, a cluster also as what ``load_snapshot`` makes of
+some. Every result has ``exit_code``, ``notes``, ``to_dict()`` (what ``-o json`` prints) and ``to_dicts()`` (its rows).
 
 Names are imported when they are first used, so that ``import kwhatif`` costs nothing.
 """
@@ -20,57 +23,46 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from kwhatif.errors import KwhatifError
     from kwhatif.framework.interface import Plugin
-    from kwhatif.policy.load import default_configuration, load_configuration
-    from kwhatif.results import ExplainResult, PlaceResult
-    from kwhatif.scheduling.setup import Setup
-    from kwhatif.snapshot.load import load_manifests, load_snapshot
-    from kwhatif.versions import features_of
-    from kwhatif.whatif.expand.expand import expand
-    from kwhatif.whatif.explain.explain import explain
-    from kwhatif.whatif.place.place import place
-    from kwhatif.whatif.session import Asked, Session, pending_pods
+    from kwhatif.results import CapacityResult, DecisionDiff, DrainResult, ExpandResult, ExplainResult, PlaceResult
+    from kwhatif.results.gate import GateResult
+    from kwhatif.snapshot.format.model import Snapshot
+    from kwhatif.snapshot.load import load_snapshot
+    from kwhatif.whatif.questions import capacity, diff, drain, expand, explain, gate, place
 
 __all__ = [
-    "Asked",
+    "CapacityResult",
+    "DecisionDiff",
+    "DrainResult",
+    "ExpandResult",
     "ExplainResult",
+    "GateResult",
     "KwhatifError",
     "PlaceResult",
     "Plugin",
-    "Session",
-    "Setup",
-    "default_configuration",
+    "Snapshot",
+    "capacity",
+    "diff",
+    "drain",
     "expand",
     "explain",
-    "features_of",
-    "load_configuration",
-    "load_manifests",
+    "gate",
     "load_snapshot",
-    "pending_pods",
     "place",
 ]
 
 _HOMES = {
-    "Asked": "whatif.session",
-    "ExplainResult": "results",
-    "KwhatifError": "errors",
-    "PlaceResult": "results",
-    "Plugin": "framework.interface",
-    "Session": "whatif.session",
-    "Setup": "scheduling.setup",
-    "default_configuration": "policy.load",
-    "expand": "whatif.expand.expand",
-    "explain": "whatif.explain.explain",
-    "features_of": "versions",
-    "load_configuration": "policy.load",
-    "load_manifests": "snapshot.load",
-    "load_snapshot": "snapshot.load",
-    "pending_pods": "whatif.session",
-    "place": "whatif.place.place",
+    "errors": ("KwhatifError",),
+    "framework.interface": ("Plugin",),
+    "results": ("CapacityResult", "DecisionDiff", "DrainResult", "ExpandResult", "ExplainResult", "PlaceResult"),
+    "results.gate": ("GateResult",),
+    "snapshot.format.model": ("Snapshot",),
+    "snapshot.load": ("load_snapshot",),
+    "whatif.questions": ("capacity", "diff", "drain", "expand", "explain", "gate", "place"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{home}"), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -41,6 +41,7 @@ def test_a_program_runs(program: str) -> None:
     done = run("-c", program)
     assert (done.returncode, done.stderr) == (0, "")
     assert "shop/payments-hotfix general-b-1 ['batch/" in done.stdout
+    assert "shop/orders-db-0 general-a-1 []\nshop/orders-db-1 general-" in done.stdout
 
 
 def test_the_page_shows_every_command_of_the_tool() -> None:

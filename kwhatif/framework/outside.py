@@ -34,13 +34,14 @@ _PER_NODE = {"filter_node": ("pod", "node"), "score_node": ("pod", "node"), "pre
 PluginClass = type[Plugin[Any, Any]]
 
 
-def load_outside(names: Iterable[str]) -> dict[str, PluginClass]:
-    """Plugin name -> class, of all entry points and of the classes named. Raises UsageError or PluginError."""
+def load_outside(given: Iterable[str | PluginClass]) -> dict[str, PluginClass]:
+    """Plugin name -> class, of all entry points and of the classes given or named. Raises UsageError or PluginError."""
     found: dict[str, PluginClass] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
         _register(found, _guarded(entry.load, f"entry point {entry.name}"), f"entry point {entry.name}")
-    for name in names:
-        _register(found, _find(name), name)
+    for each in given:
+        known, where = (_find(each), each) if isinstance(each, str) else (each, repr(each))
+        _register(found, known, where)
     return found
 
 

@@ -114,13 +114,15 @@ class Diff(Question[DecisionDiff]):
 
     def _label(self, side: int, case: Case) -> str:
         """What only this side has."""
-        parts = []
+        parts: list[str] = []
         if len(self.policies) > 1:
-            parts.append(f"policy {self.policies[side]}")
+            policy = self.policies[side]
+            parts.append(f"policy {policy}" if isinstance(policy, str) else "a policy of its own")
         if len(self.snapshots) > 1:
             parts.append(f"snapshot {case.snapshot.source}")
         if self.old:
-            parts.append(f"manifests {', '.join(map(str, self._manifests[side]))}")
+            names = [each if isinstance(each, str) else f"a {each.get('kind')}" for each in self._manifests[side]]
+            parts.append(f"manifests {', '.join(names)}")
         return ", ".join(parts)
 
     @property

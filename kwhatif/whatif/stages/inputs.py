@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,7 +23,7 @@ class Edits(Protocol):
     @property
     def edits(self) -> Sequence[str] | None: ...
 
-    def given(self, names: Collection[str]) -> list[Given]: ...
+    def given(self, names: Collection[str]) -> Iterable[Given]: ...
 
 
 @dataclass(frozen=True)

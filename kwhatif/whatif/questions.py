@@ -1,0 +1,287 @@
+"""Every question as a function: what ``kwhatif`` does on the command line, for programs.
+
+Each answers exactly as the command of its name: with the same rules, notes and refusals, and ``to_dict()`` is what
+``-o json`` prints. A pod that does not fit is an answer (``exit_code`` is 1); what cannot be understood raises
+KwhatifError.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+
+from kwhatif.whatif.stages.inputs import Engine, Files, Inputs, Reading
+from kwhatif.whatif.stages.pipeline import ask
+from kwhatif.whatif.stages.question import Case
+
+if TYPE_CHECKING:
+    from kwhatif.framework.interface import Plugin
+    from kwhatif.results import CapacityResult, DecisionDiff, DrainResult, ExpandResult, ExplainResult, PlaceResult
+    from kwhatif.results.gate import GateResult
+    from kwhatif.snapshot.format.model import Snapshot
+    from kwhatif.whatif.edits.kind import Given
+
+__all__ = ["ManifestOptions", "SchedulerOptions", "capacity", "diff", "drain", "expand", "explain", "gate", "place"]
+
+Path: TypeAlias = str | os.PathLike[str]
+
+Manifests: TypeAlias = Path | Mapping[str, Any] | Sequence[Path | Mapping[str, Any]]
+"""Files or directories by their paths, objects as plain values, or several of either."""
+
+Source: TypeAlias = "Path | Sequence[Path] | Snapshot"
+"""A cluster: a snapshot, or the files that make one up."""
+
+
+class EditOptions(TypedDict, total=False):
+    """What if the cluster were another one?
+
+    ``edits`` are ClusterEdits documents by their paths, and single edits as plain values, such as
+    ``{"cordon": "worker-3"}``.
+    """
+
+    edits: Manifests
+
+
+class ManifestOptions(EditOptions, total=False):
+    """How manifests are read and what the API server makes of them.
+
+    ``namespace`` is that of what names none. ``pod_template_paths`` say where custom resources have their pod template
+    (``example.com/Job=$.spec.template``), ``admission_plugins`` which are on besides those that are by default.
+    ``ignore_unknown`` kinds are no gap in the answer.
+    """
+
+    namespace: str
+    pod_template_paths: Sequence[str]
+    admission_plugins: Sequence[str]
+    ignore_unknown: bool
+
+
+class SchedulerOptions(EditOptions, total=False):
+    """Which scheduler decides, and how.
+
+    ``policy`` is a KubeSchedulerConfiguration by its path or as plain values, or ``default`` for kube-scheduler's own;
+    unsaid it is the cluster's, if the snapshot has it. ``kubernetes_version`` says whose rules apply, unsaid the
+    cluster's. ``plugins`` from outside the tree are classes, or spelt ``package.module:Class``. ``strict`` raises
+    FidelityError if the answer stands on something that is missing or not modelled.
+    """
+
+    policy: Path | Mapping[str, Any]
+    kubernetes_version: str
+    feature_gates: Mapping[str, bool]
+    plugins: Sequence[str | type[Plugin[Any, Any]]]
+    all_nodes: bool
+    skip_unknown_plugins: bool
+    call_extenders: bool
+    strict: bool
+
+
+class Options(ManifestOptions, SchedulerOptions, total=False):
+    """Those of both."""
+
+
+def place(
+    manifests: Manifests = (),
+    *,
+    snapshot: Source,
+    with_pending: bool = False,
+    timeline: bool = False,
+    recreate: bool = True,
+    seed: int | None = None,
+    **options: Unpack[Options],
+) -> PlaceResult:
+    """Where would these pods go?
+
+    ``with_pending`` also places those that wait in the snapshot. With a ``timeline`` the queue is simulated, retries
+    and all; ``recreate`` lets the controllers of victims make new pods then. Ties are broken by name, or at random
+    from a ``seed``.
+    """
+    from kwhatif.whatif.place.question import Place
+
+    question = Place(with_pending=with_pending, timeline=timeline, recreate=recreate, seed=seed)
+    return ask(question, _case(manifests, snapshot, options))
+
+
+def explain(
+    pods: Manifests = (),
+    *,
+    snapshot: Source,
+    files: Manifests = (),
+    node: str = "",
+    versus: str = "",
+    fixes: bool = True,
+    **options: Unpack[Options],
+) -> ExplainResult:
+    """Why does a pod go where it goes, or nowhere?
+
+    ``pods`` are manifests, or names of pods in ``files`` or in the snapshot: ``NAME`` or ``NAMESPACE/NAME``. ``node``
+    asks about one node alone, ``versus`` about another beside it; ``fixes`` looks for changes that would help.
+    """
+    from kwhatif.whatif.explain.question import Explain
+
+    question = Explain(_files(pods), _files(files), options.get("namespace"), node=node, versus=versus, fixes=fixes)
+    return ask(question, _case((), snapshot, options))
+
+
+def expand(manifests: Manifests, *, snapshot: Source = (), **options: Unpack[ManifestOptions]) -> ExpandResult:
+    """What pods do manifests become, and what is filled in, changed or refused on the way?"""
+    from kwhatif.whatif.expand.question import Expand
+
+    return ask(Expand(), _case(manifests, snapshot, options))
+
+
+def capacity(
+    manifests: Manifests,
+    *,
+    snapshot: Source,
+    release: bool = False,
+    at_least: int = 1,
+    limit: int | None = None,
+    **options: Unpack[Options],
+) -> CapacityResult:
+    """How many more of a pod fit, or with ``release`` of all pods of the manifests together?
+
+    ``limit`` ends the count; fewer than ``at_least`` make the exit code 1.
+    """
+    from kwhatif.whatif.capacity.question import Capacity
+
+    question = Capacity(release=release, at_least=at_least, limit=limit)
+    return ask(question, _case(manifests, snapshot, options))
+
+
+def drain(
+    nodes: str | Sequence[str],
+    *,
+    snapshot: Source,
+    ignore_daemonsets: bool = False,
+    delete_emptydir_data: bool = False,
+    force: bool = False,
+    **options: Unpack[SchedulerOptions],
+) -> DrainResult:
+    """What would draining nodes do? They are names or label selectors, in this order; the flags are kubectl's."""
+    from kwhatif.whatif.drain.question import Drain
+
+    names = [nodes] if isinstance(nodes, str) else list(nodes)
+    question = Drain(names, ignore_daemonsets, delete_emptydir_data, force)
+    return ask(question, _case((), snapshot, options))
+
+
+def diff(
+    manifests: Manifests = (),
+    *,
+    snapshot: Source,
+    snapshot_b: Source | None = None,
+    policy_b: Path | Mapping[str, Any] | None = None,
+    old: Manifests = (),
+    new: Manifests = (),
+    replay: Sequence[str] = (),
+    **options: Unpack[Options],
+) -> DecisionDiff:
+    """What would change with another policy, version, cluster or manifests?
+
+    ``snapshot_b`` and ``policy_b`` are what side B has instead; a policy may name the Kubernetes whose rules hold, as
+    in ``default@1.31``. ``old`` are manifests of side A alone, ``new`` of side B.
+    ``replay`` schedules pods of the snapshot, too: ``pending``, those of a ``namespace=NAME``, or ``all``.
+    """
+    from kwhatif.whatif.diff.question import Diff
+
+    policies = [] if policy_b is None and "policy" not in options else [options.get("policy")]
+    policies += [] if policy_b is None else [policy_b]
+    question = Diff(
+        [_cluster(each) for each in (snapshot, snapshot_b) if each is not None],
+        [_policy(policy) for policy in policies],
+        _files(manifests),
+        _files(old),
+        _files(new),
+        [replay] if isinstance(replay, str) else replay,
+    )
+    common = _case((), (), options)
+    return ask(question, *question.cases(common.inputs, common.engine))
+
+
+def gate(
+    manifests: Manifests,
+    *,
+    snapshot: Source = (),
+    base: Manifests | None = None,
+    config: Path | None = None,
+    levels: Mapping[str, str] | None = None,
+    exemptions: bool = True,
+    recursive: bool = True,
+    with_pending: bool = False,
+    now: datetime | None = None,
+    seed: int | None = None,
+    **options: Unpack[Options],
+) -> GateResult:
+    """May this change go into the cluster? Rules look at what comes of it.
+
+    ``base`` are the manifests as they were; without, everything is judged. The rules are those of the GatePolicy
+    ``config``, unsaid of the nearest ``.kwhatif.yaml``, each at its level or at that of ``levels``: ``error``, ``warn``
+    or ``off``. ``now`` tells the age of the snapshot.
+    """
+    from kwhatif.whatif.gate.question import Gate
+
+    question = Gate(
+        base=None if base is None else _files(base),
+        config=None if config is None else os.fspath(config),
+        rule=[f"{name}={level}" for name, level in (levels or {}).items()],
+        exemptions=exemptions,
+        recursive=recursive,
+        with_pending=with_pending,
+        seed=seed,
+    )
+    case = _case(manifests, snapshot, options, now)
+    return ask(question, question.case(case.inputs, case.engine))
+
+
+@dataclass(frozen=True)
+class _Edits:
+    edits: list[str]
+    plain: list[Mapping[str, Any]]
+
+    def given(self, names: Collection[str]) -> Iterator[Given]:
+        from kwhatif.whatif.edits.document import read_edit
+
+        for number, each in enumerate(self.plain):
+            yield read_edit(each, f"edits[{number}]")
+
+
+def _case(
+    manifests: Manifests,
+    snapshot: Source,
+    options: Mapping[str, Any],
+    now: datetime | None = None,
+) -> Case:
+    told = _files(options.get("edits", ()))
+    edits = _Edits(
+        [each for each in told if isinstance(each, str)], [each for each in told if not isinstance(each, str)]
+    )
+    reading = Reading(
+        options.get("pod_template_paths"), options.get("admission_plugins"), options.get("ignore_unknown", False)
+    )
+    gates = options.get("feature_gates") or {}
+    named = ("kubernetes_version", "all_nodes", "skip_unknown_plugins", "call_extenders", "strict")
+    engine = Engine(
+        policy=_policy(options.get("policy")),
+        feature_gates=[f"{name}={'true' if on else 'false'}" for name, on in gates.items()],
+        plugin=options.get("plugins"),
+        **{name: options[name] for name in named if name in options},
+    )
+    namespace = options.get("namespace", "default")
+    return Case(Inputs(_cluster(snapshot), _files(manifests), namespace, edits if told else None, reading, now), engine)
+
+
+def _files(given: Manifests) -> Files:
+    """One or several."""
+    several = [given] if isinstance(given, str | os.PathLike | Mapping) else given
+    return [each if isinstance(each, Mapping) else os.fspath(each) for each in several]
+
+
+def _cluster(given: Source) -> Any:
+    return _files(given) if isinstance(given, str | os.PathLike | Sequence) else given
+
+
+def _policy(given: Path | Mapping[str, Any] | None) -> str | Mapping[str, Any] | None:
+    return given if given is None or isinstance(given, Mapping) else os.fspath(given)
