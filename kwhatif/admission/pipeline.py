@@ -18,10 +18,12 @@ from kwhatif.admission.plugins import (
     limit_ranger,
     namespace_lifecycle,
     pod_node_selector,
+    pod_security,
     pod_toleration_restriction,
     pod_topology_labels,
     priority,
     runtime_class,
+    service_account,
 )
 from kwhatif.admission.request import Request
 from kwhatif.errors import UsageError
@@ -49,6 +51,7 @@ class Plugin:
 PLUGINS: tuple[Plugin, ...] = (
     Plugin.of("NamespaceLifecycle", namespace_lifecycle),
     Plugin.of("LimitRanger", limit_ranger),
+    Plugin.of("ServiceAccount", service_account),
     Plugin.of("PodNodeSelector", pod_node_selector, by_default=False),
     Plugin.of("Priority", priority),
     Plugin.of("DefaultTolerationSeconds", default_toleration_seconds),
@@ -57,6 +60,7 @@ PLUGINS: tuple[Plugin, ...] = (
     Plugin.of("DefaultStorageClass", default_storage_class),
     Plugin.of("RuntimeClass", runtime_class),
     Plugin.of("PodTopologyLabels", pod_topology_labels),
+    Plugin.of("PodSecurity", pod_security),
 )
 
 QUOTA = "ResourceQuota"
@@ -64,9 +68,8 @@ QUOTA = "ResourceQuota"
 DEFAULT_PLUGINS: tuple[str, ...] = (*(plugin.name for plugin in PLUGINS if plugin.by_default), QUOTA)
 
 NOT_MODELLED: tuple[str, ...] = (
-    "PodSecurity is not modelled: a pod that its namespace's pod security level forbids is let in.",
     "Admission webhooks and admission policies are not modelled: what they would change or refuse is not known.",
-    "ServiceAccount is not modelled: service accounts are not looked up and their token volumes not added.",
+    "Pod Security is judged where the cluster's namespaces are known, service accounts where those are.",
 )
 
 

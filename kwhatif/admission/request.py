@@ -16,13 +16,16 @@ _LEAVES = frozenset({str, int, float, bool, type(None)})
 
 @dataclass(slots=True)
 class Request:
-    """``object`` is ours to alter; ``old`` is what is stored when the request is an update."""
+    """``object`` is ours to alter; ``old`` is what is stored when the request is an update. It is ``named`` once a name
+    that only begins in the manifest has its end.
+    """
 
     object: Object
     world: World
     old: Object | None = None
     changes: list[Change] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    named: bool = True
 
     @property
     def kind(self) -> str:
@@ -39,6 +42,8 @@ class Request:
     def forbidden(self, why: str, *causes: Cause) -> Refused:
         """403, in the words that admission steps use."""
         name = name_of(self.object) or "Unknown!"
+        if not self.named:
+            name = self.object["metadata"].get("generateName") or name
         return Refused(403, "Forbidden", f'{resource_name(self.object)} "{name}" is forbidden: {why}', causes)
 
 

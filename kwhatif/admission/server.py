@@ -103,10 +103,12 @@ class ApiServer:
             fill_empty_items(request.object)
         strategy = strategy_of(request.object)
         strategy.defaults(request, within(request.object, "spec") if strategy.has_spec else request.object)
+        request.named = False
         for plugin in self._plugins:
             refused = plugin.admit(request) if plugin.admit else None
             if refused is not None:
                 return refused
+        request.named = True
         generate_selector(request)
         merge_label_keys(request)
         problems = Problems()

@@ -2,7 +2,7 @@
 
     python -m tests.verdicts.judge CASES.jsonl.gz [--group GROUP] [--template TEMPLATE] [--case NAMESPACE] [--verbose]
 
-The format of the cases is told in ``docs/verdicts.md``.
+Each line is a case: what was there before (``context``), the requests (``operations``) and the recorded ``responses``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kwhatif.admission.answer import Answer, Refused
+from kwhatif.admission.answer import Answer, Created, Refused
 from kwhatif.admission.server import ApiServer
 from kwhatif.admission.world import World
 from kwhatif.workloads.controllers import makes_pods, reconcile
@@ -26,6 +26,8 @@ from kwhatif.workloads.controllers import makes_pods, reconcile
 Json = dict[str, Any]
 
 _LISTED = re.compile(r"(Invalid|Duplicate|Unsupported) value: [{\[].*?[}\]](?=: |, |\]|$)")
+
+UNMADE = ("Pod", "CronJob")
 
 ASPECTS = ("verdict", "code and reason", "message", "causes", "warnings", "pods", "failedCreate")
 
@@ -64,10 +66,15 @@ def outcome(found: Json, case: Json) -> Outcome:
             manager=operation.get("manager", "kubectl"),
         )
         result.answers.append(answer)
-        if isinstance(answer, Refused) or not makes_pods(answer.object):
-            continue
-        made = reconcile(server, answer.object, found["nodes"], ready=False)
-        result.failed += [failed.message for failed in made.refusals]
+    # Controllers try again until nothing stands in their way any more. No time passes, so no cron job has a run.
+    for answer in result.answers:
+        if (
+            isinstance(answer, Created)
+            and makes_pods(answer.object)
+            and answer.object["kind"] not in ("Pod", "CronJob")
+        ):
+            made = reconcile(server, answer.object, found["nodes"], ready=False)
+            result.failed += [failed.message for failed in made.refusals]
     result.pods = list(world.all("Pod", case["namespace"]))
     return result
 

@@ -1,0 +1,163 @@
+"""PodSecurity: a namespace's labels say which of the Pod Security Standards its pods have to meet.
+
+Pods are refused; of workloads whose pods would be, and of a namespace that tightens its level, the server warns.
+Upstream: pod-security-admission/admission/admission.go, api/helpers.go. Exemptions and other defaults than
+``privileged`` are set in a file of the API server, which nobody outside it can see.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.plugins.pod_security_checks import Violation, violations
+from kwhatif.admission.request import Request, each
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.world import name_of
+from kwhatif.api.kinds import kind_named
+
+__all__ = ["Level", "level_of", "validate"]
+
+LABEL = "pod-security.kubernetes.io/"
+LEVELS = ("privileged", "baseline", "restricted")
+_VERSION = re.compile(r"v1\.(0|[1-9][0-9]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A level and the version of the standards, None for the latest: ``restricted:v1.30``, ``baseline:latest``."""
+
+    name: str = "privileged"
+    version: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}:{'latest' if self.version is None else f'v1.{self.version}'}"
+
+    def of(self, metadata: Object | None, spec: Object | None) -> list[Violation]:
+        """What a pod breaks."""
+        return violations(self.name, self.version, metadata or {}, spec or {})
+
+
+def level_of(labels: Object | None, mode: str) -> Level:
+    """What labels say of a mode: ``enforce`` or ``warn``. What cannot be read is ``restricted`` for enforce."""
+    labels = labels or {}
+    name, version = labels.get(f"{LABEL}{mode}"), labels.get(f"{LABEL}{mode}-version")
+    if mode == "warn" and name is None:
+        enforced = level_of(labels, "enforce")
+        if labels.get(f"{LABEL}enforce") in LEVELS[1:]:
+            return Level(enforced.name, enforced.version if version is None else _version(version))
+    if name is not None and name not in LEVELS:
+        name = "restricted" if mode == "enforce" else "privileged"
+    return Level(name or "privileged", _version(version))
+
+
+def _version(text: str | None) -> int | None:
+    found = _VERSION.fullmatch(text or "")
+    return int(found[1]) if found else None
+
+
+def validate(request: Request) -> Refused | None:
+    if request.kind == "Namespace":
+        return _namespace(request)
+    if not request.kind or not request.world.knows("Namespace"):
+        return None
+    namespace = request.world.get("Namespace", "", request.namespace)
+    labels = ((namespace or {}).get("metadata") or {}).get("labels")
+    if request.kind == "Pod":
+        return _pod(request, labels)
+    template = _template(request.object)
+    if template is not None:
+        _warn(request, labels, template.get("metadata"), template.get("spec"))
+    return None
+
+
+def _pod(request: Request, labels: Object | None) -> Refused | None:
+    pod = request.object
+    if request.old is not None and not _significant(pod.get("spec") or {}, request.old.get("spec") or {}):
+        return None
+    enforced = level_of(labels, "enforce")
+    broken = enforced.of(pod.get("metadata"), pod.get("spec"))
+    if broken:
+        return request.forbidden(f'violates PodSecurity "{enforced}": {", ".join(map(str, broken))}')
+    _warn(request, labels, pod.get("metadata"), pod.get("spec"))
+    return None
+
+
+def _warn(request: Request, labels: Object | None, metadata: Any, spec: Any) -> None:
+    level = level_of(labels, "warn")
+    broken = level.of(metadata, spec)
+    if broken:
+        request.warnings.append(f'would violate PodSecurity "{level}": {", ".join(map(str, broken))}')
+
+
+def _template(obj: Object) -> Object | None:
+    """The pod template of a workload."""
+    kind = kind_named(str(obj.get("kind")))
+    here: Any = obj
+    if kind is None or not kind.template:
+        return None
+    for key in (*kind.template, "template"):
+        here = (here or {}).get(key)
+    return here if isinstance(here, dict) else None
+
+
+def _significant(new: Object, old: Object) -> bool:
+    """Whether a pod is judged again: containers came or went, or run another image."""
+
+    def images(spec: Object, key: str) -> list[Any]:
+        return [container.get("image") for container in each(spec, key)]
+
+    return any(images(new, key) != images(old, key) for key in ("containers", "initContainers"))
+
+
+# --- namespaces
+
+
+def _namespace(request: Request) -> Refused | None:
+    labels = (request.object.get("metadata") or {}).get("labels")
+    old = None if request.old is None else (request.old.get("metadata") or {}).get("labels")
+    problems = _wrong(labels)
+    if problems.causes and (request.old is None or problems.causes != _wrong(old).causes):
+        return problems.refusal(request.object)
+    if request.old is not None:
+        request.warnings += _tightened(request, level_of(old, "enforce"), level_of(labels, "enforce"))
+    return None
+
+
+def _wrong(labels: Object | None) -> Problems:
+    problems = Problems()
+    for mode in ("enforce", "audit", "warn"):
+        for label, why in (
+            (f"{LABEL}{mode}", None),
+            (f"{LABEL}{mode}-version", 'must be "latest" or "v1.x"'),
+        ):
+            value = (labels or {}).get(label)
+            fine = value in LEVELS if why is None else value == "latest" or _VERSION.fullmatch(value or "")
+            if value is not None and not fine:
+                problems.invalid(f"metadata.labels[{label}]", value, why or f"must be one of {', '.join(LEVELS)}")
+    return problems
+
+
+def _tightened(request: Request, old: Level, new: Level) -> Iterator[str]:
+    """What the server says of the pods that are there when a namespace asks for more than before."""
+    relaxed = new.version == old.version and LEVELS.index(new.name) <= LEVELS.index(old.name)
+    if new == old or relaxed:
+        return
+    home = name_of(request.object)
+    found: dict[str, list[str]] = {}
+    for pod in request.world.all("Pod", home):
+        broken = new.of(pod.get("metadata"), pod.get("spec"))
+        if broken:
+            found.setdefault(", ".join(violation.reason for violation in broken), []).append(name_of(pod))
+    if not found:
+        return
+    yield f'existing pods in namespace "{home}" violate the new PodSecurity enforce level "{new}"'
+    told = []
+    for reasons, names in found.items():
+        more = len(names) - 1
+        others = f" (and {more} other pod{'' if more == 1 else 's'})" if more else ""
+        told.append(f"{min(names)}{others}: {reasons}")
+    yield from sorted(told)

@@ -1,0 +1,81 @@
+"""ServiceAccount: the account that a pod runs as has to be there.
+
+Its token volume is not added: nothing that schedules looks at it. Upstream:
+plugin/pkg/admission/serviceaccount/admission.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.request import Request, each, within
+
+__all__ = ["admit"]
+
+MIRROR = "kubernetes.io/config.mirror"
+ENFORCE = "kubernetes.io/enforce-mountable-secrets"
+
+
+def admit(request: Request) -> Refused | None:
+    """Nothing is said where no account was ever seen."""
+    if request.kind != "Pod" or request.old is not None:
+        return None
+    spec = within(request.object, "spec")
+    if MIRROR in ((request.object.get("metadata") or {}).get("annotations") or {}):
+        return _mirror(request, spec)
+    name = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
+    spec["serviceAccountName"] = spec["serviceAccount"] = name
+    if not request.world.knows("ServiceAccount"):
+        return None
+    account = request.world.get("ServiceAccount", request.namespace, name)
+    if account is None:
+        where = f"{request.namespace}/{name}"
+        return request.forbidden(f'error looking up service account {where}: serviceaccount "{name}" not found')
+    if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
+        spec["imagePullSecrets"] = [{"name": secret.get("name")} for secret in each(account, "imagePullSecrets")]
+    return _limited(request, account, spec)
+
+
+def _mirror(request: Request, spec: Object) -> Refused | None:
+    """A static pod's mirror can use nothing that only the API server knows."""
+    if spec.get("serviceAccountName"):
+        return request.forbidden("a mirror pod may not reference service accounts")
+    if any("secret" in volume for volume in each(spec, "volumes")):
+        return request.forbidden("a mirror pod may not reference secrets")
+    return None
+
+
+def _limited(request: Request, account: Object, spec: Object) -> Refused | None:
+    annotations = (account.get("metadata") or {}).get("annotations") or {}
+    if annotations.get(ENFORCE) != "true":
+        return None
+    allowed = {secret.get("name") for secret in each(account, "secrets")}
+    pulls = {secret.get("name") for secret in each(account, "imagePullSecrets")}
+    why = f"is not allowed because service account {account['metadata']['name']} does not reference that"
+    for what, secret in _secrets(spec):
+        if secret not in allowed:
+            return request.forbidden(f'{what}="{secret}" {why} secret')
+    for i, pull in enumerate(each(spec, "imagePullSecrets")):
+        if pull.get("name") not in pulls:
+            return request.forbidden(f'imagePullSecrets[{i}].name="{pull.get("name")}" {why} imagePullSecret')
+    return None
+
+
+def _secrets(spec: Object) -> Iterator[tuple[str, str]]:
+    """Every secret that a pod reads, and where."""
+    for volume in each(spec, "volumes"):
+        secret = volume.get("secret")
+        if secret and secret.get("secretName"):
+            yield "volume with secret.secretName", secret["secretName"]
+    for key, noun in (("initContainers", "init container"), ("containers", "container")):
+        for container in each(spec, key):
+            for variable in each(container, "env"):
+                found = (variable.get("valueFrom") or {}).get("secretKeyRef")
+                if found:
+                    what = f"{noun} {container.get('name')} with envVar {variable.get('name')}"
+                    yield f"{what} referencing secret.secretName", found.get("name")
+            for source in each(container, "envFrom"):
+                if source.get("secretRef"):
+                    what = f"{noun} {container.get('name')} with envFrom"
+                    yield f"{what} referencing secret.secretName", source["secretRef"].get("name")
