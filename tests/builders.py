@@ -414,6 +414,15 @@ def driver_for(
     return Driver(cluster, Setup(configuration, features, {plugin.name: plugin for plugin in outside}), **options)
 
 
+def features_with(**rules: bool) -> Features:
+    """The newest minor's rules with some turned on or off, whatever its gates would allow."""
+    made = Features.__new__(Features)
+    for name in Features.__slots__:
+        object.__setattr__(made, name, rules.get(name, getattr(FEATURES, name)))
+    assert rules.keys() <= set(Features.__slots__)
+    return made
+
+
 def handle_for(name: str, args: Json | None = None, *, features: Features = FEATURES) -> Handle:
     """What a plugin is created with when it has these arguments and nobody to preempt for it."""
     if name in LEGACY and features is FEATURES:

@@ -9,37 +9,6 @@ import msgspec
 from kwhatif.api.meta import Base, Int32, Int64, Labels, LabelSelector, Resource
 from kwhatif.api.quantity import Quantity
 
-__all__ = [
-    "Affinity",
-    "Container",
-    "ContainerPort",
-    "ContainerResizeStatus",
-    "ContainerStatus",
-    "Namespace",
-    "Node",
-    "NodeAffinity",
-    "NodeSelector",
-    "NodeSelectorRequirement",
-    "NodeSelectorTerm",
-    "NodeSpec",
-    "NodeStatus",
-    "Pod",
-    "PodAffinity",
-    "PodAffinityTerm",
-    "PodSpec",
-    "PodStatus",
-    "PreferredSchedulingTerm",
-    "ReplicationController",
-    "ResourceList",
-    "ResourceRequirements",
-    "Service",
-    "Taint",
-    "Toleration",
-    "TopologySpreadConstraint",
-    "Volume",
-    "WeightedPodAffinityTerm",
-]
-
 ResourceList = dict[str, Quantity]
 
 

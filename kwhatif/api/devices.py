@@ -15,38 +15,6 @@ from kwhatif.api.core import Condition, NodeSelector
 from kwhatif.api.meta import Base, Int64, ObjectMeta, Resource
 from kwhatif.api.quantity import Quantity
 
-__all__ = [
-    "ALL",
-    "EXACT_COUNT",
-    "EXTENDED_CLAIM",
-    "IMPLICIT_RESOURCE",
-    "RESULTS_AT_MOST",
-    "Allocation",
-    "CapacityPolicy",
-    "ClaimConsumer",
-    "ClaimSpec",
-    "ClaimStatus",
-    "Constraint",
-    "CounterSet",
-    "Device",
-    "DeviceAttribute",
-    "DeviceCapacity",
-    "DeviceClaim",
-    "DeviceClass",
-    "DeviceRequest",
-    "DeviceResult",
-    "DeviceResults",
-    "DeviceSelector",
-    "DeviceTaint",
-    "DeviceTaintRule",
-    "DeviceToleration",
-    "ExactRequest",
-    "ResourceClaim",
-    "ResourceClaimTemplate",
-    "ResourceSlice",
-    "SubRequest",
-]
-
 EXACT_COUNT, ALL = "ExactCount", "All"
 IMPLICIT_RESOURCE = "deviceclass.resource.kubernetes.io/"
 """Every class serves an extended resource of this prefix and its own name."""

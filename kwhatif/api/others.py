@@ -8,21 +8,6 @@ from kwhatif.api.core import DiskSource, NodeSelector, ResourceList
 from kwhatif.api.meta import Base, Int32, LabelSelector, Resource
 from kwhatif.api.quantity import Quantity
 
-__all__ = [
-    "CSIDriver",
-    "CSINode",
-    "CSIStorageCapacity",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "PodDisruptionBudget",
-    "PriorityClass",
-    "ReplicaSet",
-    "StatefulSet",
-    "StorageClass",
-    "VolumeAttachment",
-]
-
-
 # --- apps/v1, policy/v1, scheduling.k8s.io/v1
 
 

@@ -37,7 +37,6 @@ def allocations(
 
 
 def _result(pick: Pick, unit: Unit, seed: str, features: Features) -> DeviceResult:
-    binding = features.dra_device_binding_conditions and features.dra_resource_claim_device_status
     driver, pool, name = unit.id
     shares = features.dra_consumable_capacity and unit.device.allow_multiple_allocations
     return DeviceResult(
@@ -47,8 +46,8 @@ def _result(pick: Pick, unit: Unit, seed: str, features: Features) -> DeviceResu
         device=name,
         admin_access=True if pick.want.admin else None,
         tolerations=list(pick.want.tolerations) or None,
-        binding_conditions=unit.device.binding_conditions if binding else None,
-        binding_failure_conditions=unit.device.binding_failure_conditions if binding else None,
+        binding_conditions=unit.device.binding_conditions if features.binding_conditions else None,
+        binding_failure_conditions=unit.device.binding_failure_conditions if features.binding_conditions else None,
         # Upstream's is random; one made of what it stands for keeps answers the same.
         share_id=str(uuid5(NAMESPACE_OID, f"{seed}/{'/'.join(unit.id)}")) if shares else None,
         consumed_capacity=pick.consumed or None,

@@ -106,7 +106,7 @@ class Search:
         features = plan.features
         self._sharing = features.dra_consumable_capacity
         self._forward = features.devices_are_combined_once
-        self._binding = features.dra_device_binding_conditions and features.dra_resource_claim_device_status
+        self._binding = features.binding_conditions
         self._kinds = plan.kinds
         self._broken = None if features.devices_of_incomplete_pools_are_refused else node.broken
         self._matches: dict[tuple[Where, int], bool] = {}

@@ -41,11 +41,7 @@ def requests_of(
     for resource in sorted(resources):
         if resource not in serving:
             continue
-        class_name = serving[resource].name
-        if reuse:
-            some, said = _with_reuse(containers, len(init), resource, class_name)
-        else:
-            some, said = _each(containers, resource, class_name)
+        some, said = _shared_out(containers, len(init) if reuse else 0, resource, serving[resource].name)
         made += some
         mappings += said
     made.sort(key=lambda each: each.name)
@@ -53,20 +49,10 @@ def requests_of(
     return claim, tuple(mappings)
 
 
-def _each(
-    containers: list[Container], resource: str, class_name: str
-) -> tuple[list[_Made], list[ExtendedResourceRequest]]:
-    made, mappings = [], []
-    for place, container in enumerate(containers):
-        some, said = _of_container(place, container, resource, class_name, [])
-        made += [some] if some else []
-        mappings += said
-    return made, mappings
-
-
-def _with_reuse(
+def _shared_out(
     containers: list[Container], init: int, resource: str, class_name: str
 ) -> tuple[list[_Made], list[ExtendedResourceRequest]]:
+    """One resource; of the containers, the first ``init`` are init containers that take the others' devices."""
     lasting: list[_Made | None] = [None] * len(containers)
     long_lived: list[ExtendedResourceRequest] = []
     short_lived: list[ExtendedResourceRequest] = []

@@ -215,8 +215,7 @@ def _refused(request: DeviceRequest, problem: str, kind: str = "") -> Want:
 
 def _knows_distinct(features: Features) -> bool:
     """Upstream has allocators of three kinds and takes the oldest that will do; the oldest know less."""
-    binding = features.dra_device_binding_conditions and features.dra_resource_claim_device_status
-    return features.dra_consumable_capacity or binding or features.distinct_attributes_always
+    return features.dra_consumable_capacity or features.binding_conditions or features.distinct_attributes_always
 
 
 def _value_of(name: str, device: Device, driver: str) -> Hashable:

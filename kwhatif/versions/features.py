@@ -78,7 +78,9 @@ class Features(_Tables):
         return f"Features({self})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Features) and (self.minor, self.gates) == (other.minor, other.gates)
+        if not isinstance(other, Features):
+            return NotImplemented
+        return self is other or all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
     def __hash__(self) -> int:
         return hash((self.minor, self.gates))

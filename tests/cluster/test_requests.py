@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,11 +14,11 @@ from kwhatif.cluster.requests import (
     pod_requests,
 )
 from kwhatif.versions import features_of
-from tests.builders import FEATURES, GIB, GPU, MIB, Json, container, pod
+from tests.builders import FEATURES, GIB, GPU, MIB, Json, container, features_with, pod
 
 
 def needs(kind: dict[str, Any], *, with_status: bool = False, **gates: bool) -> dict[str, int]:
-    return amounts(pod_requests(pod(**kind), replace(FEATURES, **gates), with_status=with_status))
+    return amounts(pod_requests(pod(**kind), features_with(**gates), with_status=with_status))
 
 
 def sidecar(**asked: Any) -> Json:

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.versions import features_of
 from tests.asking import HOPELESS, details, refusals
-from tests.builders import Json, cluster_of, node, plugin_of, pod
+from tests.builders import Json, cluster_of, features_with, node, plugin_of, pod
 
 RESTARTS = "RestartAllContainersOnContainerExits"
 USERS = "UserNamespacesHostNetworkSupport"
@@ -46,7 +45,7 @@ def test_needed_features(spec: Json, expected: set[str]) -> None:
 
 
 def test_without_the_feature_gate_nobody_asks() -> None:
-    gate_off = features_of(gates={"NodeDeclaredFeatures": False})
+    gate_off = features_with(node_declared_features=False)
     plugin = plugin_of("NodeDeclaredFeatures", features=gate_off)
     demanding = pod(spec={"hostNetwork": True, "hostUsers": False})
     assert refusals(plugin, demanding, cluster_of(NODES)) == {}

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.asking import HOPELESS, details, refusals, refused, scores
 from tests.asking import raw_scores as raw
-from tests.builders import FEATURES, Json, cluster_of, node, plugin_of, pod
+from tests.builders import Json, cluster_of, features_with, node, plugin_of, pod
 
 GPU_TAINT = "dedicated=gpu:NoSchedule"
 
@@ -51,8 +49,8 @@ def test_filter(taints: list[str], tolerations: list[str | Json], fits: bool) ->
 def test_numbers_are_compared_where_the_feature_gate_is_on(operator: str, value: str, level: str, fits: bool) -> None:
     cluster = cluster_of([node("a", taints=[f"level={level}:NoSchedule"])])
     waiting = pod(tolerations=[{"key": "level", "operator": operator, "value": value}])
-    gate_on = replace(FEATURES, taint_toleration_comparison_operators=True)
-    gate_off = replace(FEATURES, taint_toleration_comparison_operators=False)
+    gate_on = features_with(taint_toleration_comparison_operators=True)
+    gate_off = features_with(taint_toleration_comparison_operators=False)
     assert refused(plugin_of("TaintToleration", features=gate_on), waiting, cluster) == (set() if fits else {"a"})
     assert refused(plugin_of("TaintToleration", features=gate_off), waiting, cluster) == {"a"}
 

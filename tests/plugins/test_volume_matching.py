@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from kwhatif.api.meta import Resource
 from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
-from tests.builders import FEATURES, cluster_of, node, plugin_of, select
+from tests.builders import cluster_of, features_with, node, plugin_of, select
 from tests.storage_builders import DRIVER, choices, claim, claiming, storage_class, volume
 
 NODES = [node("a"), node("b")]
@@ -67,7 +65,7 @@ def test_what_a_free_volume_has_to_be(wanted: PersistentVolumeClaim, there: Pers
 
 
 def test_without_attributes_classes_only_volumes_without_one_match() -> None:
-    features = replace(FEATURES, volume_attributes_class=False)
+    features = features_with(volume_attributes_class=False)
     plugin, waiting = plugin_of("VolumeBinding", features=features), claiming("data")
     for attributes, fits in ((None, True), ("fast", False)):
         objects = [storage_class(), claim(), volume(attributes=attributes)]

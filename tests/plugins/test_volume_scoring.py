@@ -12,10 +12,10 @@ from kwhatif.framework.status import SKIP, Skip
 from kwhatif.plugins.volume_binding import VolumeBinding
 from kwhatif.policy.args import UtilizationShapePoint, VolumeBindingArgs
 from tests.asking import refused, scores
-from tests.builders import FEATURES, HOSTNAME, cluster_of, handle_for, node, plugin_of
+from tests.builders import HOSTNAME, cluster_of, features_with, handle_for, node, plugin_of
 from tests.storage_builders import DRIVER, capacity, claim, claiming, driver, storage_class, volume
 
-ON = replace(FEATURES, storage_capacity_scoring=True)
+ON = features_with(storage_capacity_scoring=True)
 NODES = [node("a"), node("b")]
 FULLER_IS_BETTER = ((0, 0), (100, 10))
 

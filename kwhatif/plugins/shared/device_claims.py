@@ -184,7 +184,7 @@ class ClaimsOfPod:
         if allocation.node_selector is not None:
             away = ~nodes_of(self.cluster.columns, allocation.node_selector)
         features = self.cluster.devices.features
-        if features.dra_device_binding_conditions and features.dra_resource_claim_device_status and _failed(claim):
+        if features.binding_conditions and _failed(claim):
             away = np.ones(size, np.bool_)
         return away
 

@@ -99,3 +99,8 @@ class DeviceRules:
         "1.32", "dynamicresources.go", "DynamicResources has PreScore and PostBind"
     )
     structured_parameters = CLAIMS.since("1.30", "dynamicresources.go", "DynamicResources has PreBind")
+
+    @property
+    def binding_conditions(self) -> bool:
+        """Whether devices may have binding conditions, for which two gates must be on."""
+        return self.dra_device_binding_conditions and self.dra_resource_claim_device_status
