@@ -213,9 +213,9 @@ def test_the_command_line_is_the_only_one_to_know_typer() -> None:
 @pytest.mark.parametrize(
     ("package", "users"),
     [
-        ("kubernetes", {"snapshot.live.client"}),
+        ("kubernetes", {"snapshot.live.live_cluster"}),
         ("re2", {"cel.patterns"}),
-        ("urllib3", {"snapshot.live.client", "scheduling.extenders.call"}),
+        ("urllib3", {"snapshot.live.live_cluster", "scheduling.extenders.call"}),
     ],
 )
 def test_what_few_runs_need_is_imported_in_few_places_when_it_is_needed(package: str, users: set[str]) -> None:

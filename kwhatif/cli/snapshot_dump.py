@@ -20,8 +20,8 @@ from kwhatif.whatif.stages.notes import Notes
 
 if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
-    from kwhatif.snapshot.live.client import Connection
     from kwhatif.snapshot.live.dump import Dumped
+    from kwhatif.snapshot.live.live_cluster import Connection
 
 __all__ = ["ConnectionOptions", "app", "dump"]
 
@@ -63,7 +63,7 @@ class ConnectionOptions:
     ] = 60.0
 
     def connection(self) -> Connection:
-        from kwhatif.snapshot.live.client import Connection
+        from kwhatif.snapshot.live.live_cluster import Connection
 
         if self.as_group and self.as_user is None:
             raise UsageError("--as-group needs --as: nobody can be a group alone")
@@ -146,9 +146,9 @@ def dump(
             raise UsageError("--translation and -o name the same file: one is private, the other is to be shared")
 
     from kwhatif.snapshot.format.model import write_snapshot
-    from kwhatif.snapshot.live.client import LiveCluster
     from kwhatif.snapshot.live.dump import Wanted
     from kwhatif.snapshot.live.dump import dump as read
+    from kwhatif.snapshot.live.live_cluster import LiveCluster
 
     wanted = Wanted(chunk_size, retries, keep_templates, scheduler_config)
     watching = _Watching()

@@ -15,7 +15,7 @@ from kwhatif.api.json_schema import components, document_schema
 from kwhatif.results.gate import GateResult
 from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
 from kwhatif.snapshot.format.model import API_VERSION
-from kwhatif.snapshot.redaction import translation
+from kwhatif.snapshot.redaction import translation_file
 from kwhatif.whatif.edits import document
 from kwhatif.whatif.gate import policy
 from kwhatif.whatif.gate.registry import in_tree
@@ -96,11 +96,11 @@ def gate_report_schema() -> Schema:
 
 
 def translation_schema() -> Schema:
-    _, definitions = components(translation.File)
+    _, definitions = components(translation_file.File)
     return document_schema(
         "translation",
         API_VERSION,
-        translation.KIND,
+        translation_file.KIND,
         "Which pseudonyms of a redacted snapshot stand for what. Not to be shared.",
         _without_head(definitions["File"]["properties"]),
         closed=False,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kwhatif.snapshot.live import asking
+from kwhatif.snapshot.live import asker
 from tests.snapshot.server import ApiServer
 
 
@@ -20,4 +20,4 @@ def server() -> Iterator[ApiServer]:
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """No pause between two attempts."""
-    monkeypatch.setattr(asking, "wait", lambda stop, seconds: None)
+    monkeypatch.setattr(asker, "wait", lambda stop, seconds: None)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kwhatif.api.core import Node, Pod
-from kwhatif.snapshot.live import asking
+from kwhatif.snapshot.live import asker
 from kwhatif.snapshot.load import load_snapshot
 from tests.cli.running import run
 from tests.snapshot.dumping import dump
@@ -128,7 +128,7 @@ TABLE = (
 )
 
 
-WAIT = asking.wait
+WAIT = asker.wait
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def server() -> Iterator[ApiServer]:
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long was waited; nobody waits in a test."""
     waited: list[float] = []
-    monkeypatch.setattr(asking, "wait", lambda stop, seconds: waited.append(seconds))
+    monkeypatch.setattr(asker, "wait", lambda stop, seconds: waited.append(seconds))
     return waited
 
 
@@ -238,7 +238,7 @@ def test_without_a_word_from_the_server_pauses_grow(server: ApiServer, tmp_path:
     ],
 )
 def test_retry_after_is_a_number_or_a_date_and_within_reason(told: str, pause: float) -> None:
-    assert asking.pause_after(asking.Reply(429, {"Retry-After": told}, b""), 1) == pause
+    assert asker.pause_after(asker.Reply(429, {"Retry-After": told}, b""), 1) == pause
 
 
 def test_waiting_ends_when_all_is_stopped() -> None:

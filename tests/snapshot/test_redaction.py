@@ -24,7 +24,7 @@ from kwhatif.snapshot.live.pruning import KEPT_ANNOTATIONS
 from kwhatif.snapshot.load import load_snapshot
 from kwhatif.snapshot.redaction import Translation, redact, redact_documents, reveal_value
 from kwhatif.snapshot.redaction.cel_text import looks_inside
-from kwhatif.snapshot.redaction.configuration import PLUGINS
+from kwhatif.snapshot.redaction.configuration_rules import PLUGINS
 from kwhatif.snapshot.redaction.object_rules import RULES
 from kwhatif.snapshot.redaction.shared_rules import ANNOTATIONS
 from kwhatif.snapshot.redaction.wellknown import KEYS

@@ -18,10 +18,10 @@ import msgspec
 from kwhatif.api.kinds import READ, Kind, kind_named
 from kwhatif.errors import ClusterError
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.live.asking import Asker, Refused
-from kwhatif.snapshot.live.client import LiveCluster
+from kwhatif.snapshot.live.asker import Asker, Refused
 from kwhatif.snapshot.live.consistency import inconsistencies
 from kwhatif.snapshot.live.listing import Listing, Progress, read_kind
+from kwhatif.snapshot.live.live_cluster import LiveCluster
 from kwhatif.snapshot.live.scheduler_info import read_scheduler
 
 __all__ = ["PAGE_SIZE", "Dumped", "Wanted", "dump"]

@@ -12,7 +12,7 @@ from kwhatif.api.decode import decode_json, decode_list
 from kwhatif.api.kinds import Kind
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
-from kwhatif.snapshot.live.asking import Asker, Gone, Refused
+from kwhatif.snapshot.live.asker import Asker, Gone, Refused
 from kwhatif.snapshot.live.pruning import prune_object, prune_whole
 from kwhatif.snapshot.read.items import check_name, inside
 

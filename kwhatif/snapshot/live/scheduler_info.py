@@ -14,7 +14,7 @@ import msgspec
 from kwhatif.api.decode import decode_json
 from kwhatif.errors import ClusterError, InputError
 from kwhatif.snapshot.format.model import SchedulerInfo
-from kwhatif.snapshot.live.asking import Asker, Refused
+from kwhatif.snapshot.live.asker import Asker, Refused
 from kwhatif.snapshot.read.documents import read_documents
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.items import decode, head_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kwhatif.snapshot.redaction.redact import CONFIGURATION_KIND, has_rule, redact, redact_documents
 from kwhatif.snapshot.redaction.reveal import reveal, reveal_value
-from kwhatif.snapshot.redaction.translation import (
+from kwhatif.snapshot.redaction.translation_file import (
     Translation,
     read_translation,
     readable_by_others,

@@ -18,7 +18,7 @@ from kwhatif.api.label_text import is_label_key, is_label_value
 from kwhatif.snapshot.redaction import wellknown
 from kwhatif.snapshot.redaction.cel_text import CEL_WORDS, looks_inside, with_words
 from kwhatif.snapshot.redaction.codes import Ordered
-from kwhatif.snapshot.redaction.translation import Translation
+from kwhatif.snapshot.redaction.translation_file import Translation
 
 __all__ = ["NOT_VALID", "Names", "address_of", "uid_of"]
 

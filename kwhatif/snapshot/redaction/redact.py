@@ -16,10 +16,10 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot
-from kwhatif.snapshot.redaction.configuration import CONFIGURATION
+from kwhatif.snapshot.redaction.configuration_rules import CONFIGURATION
 from kwhatif.snapshot.redaction.object_rules import RULES
 from kwhatif.snapshot.redaction.pseudonyms import Names
-from kwhatif.snapshot.redaction.translation import Translation
+from kwhatif.snapshot.redaction.translation_file import Translation
 from kwhatif.snapshot.redaction.treatments import GONE, Rule
 from kwhatif.versions.gate_stages import GATES
 

@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from kwhatif.snapshot.redaction.pseudonyms import NOT_VALID, address_of, uid_of
-from kwhatif.snapshot.redaction.translation import Translation
+from kwhatif.snapshot.redaction.translation_file import Translation
 
 __all__ = ["reveal", "reveal_value"]
 

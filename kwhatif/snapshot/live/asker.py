@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 import msgspec
 
 from kwhatif.errors import ClusterError
-from kwhatif.snapshot.live.client import Dropped, LiveCluster, Reply
+from kwhatif.snapshot.live.live_cluster import Dropped, LiveCluster, Reply
 
 __all__ = ["ATTEMPTS", "Asker", "Gone", "Refused", "Stopped", "pause_after", "wait"]
 
