@@ -12,7 +12,7 @@ from kwhatif.report.blocks import some
 from kwhatif.report.escape import clean
 from kwhatif.report.fidelity_text import edited, standing
 from kwhatif.report.gate_words import at, headline, judged, numbers, place_of, shortened, tally
-from kwhatif.report.markdown import code, escaped
+from kwhatif.report.markdown import code, drawn_table, escaped
 from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Change, Exemption, Finding, GateResult, RuleOutcome
 
@@ -73,7 +73,7 @@ def _above(result: GateResult) -> Iterator[_Part]:
         f"{MARKER}\n## {_SIGNS[result.verdict]} kwhatif gate {escaped(headline(result))}\n\n{_text(judged(result))}\n"
     )
     if result.findings:
-        rows = [_row(_LEVELS[f.level], code(f.rule), _about(f), _text(f.title), _where(f)) for f in result.findings]
+        rows = [(_LEVELS[f.level], code(f.rule), _about(f), _text(f.title), _where(f)) for f in result.findings]
         yield _table(("", "Rule", "About", "Finding", "Where"), rows, most=MOST_SHOWN)
     if result.exemptions:
         yield _Part(f"\n**Exempted: {len(result.exemptions)}**\n")
@@ -112,12 +112,9 @@ def _details(summary: str, part: _Part) -> _Part:
     return _Part(opening, part.rows, f"{part.closing}\n</details>\n", part.most)
 
 
-def _table(headers: Sequence[str], rows: Sequence[str], most: int = 1_000_000) -> _Part:
-    return _Part(f"\n{_row(*headers)}|{' --- |' * len(headers)}\n", rows, most=most)
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |\n"
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], most: int = 1_000_000) -> _Part:
+    head, rule, *lines = drawn_table(headers, rows).split("\n")
+    return _Part(f"\n{head}\n{rule}\n", [f"{line}\n" for line in lines], most=most)
 
 
 def _in_full(finding: Finding) -> str:
@@ -133,9 +130,9 @@ def _in_full(finding: Finding) -> str:
     return "\n" + "  \n".join(lines) + "\n"
 
 
-def _exempted(exemption: Exemption) -> str:
+def _exempted(exemption: Exemption) -> tuple[str, ...]:
     finding = exemption.finding
-    return _row(
+    return (
         code(exemption.rule),
         _name(str(exemption.subject)),
         f"{_text(finding.title)} ({finding.level})",
@@ -144,17 +141,17 @@ def _exempted(exemption: Exemption) -> str:
     )
 
 
-def _changed(change: Change) -> str:
+def _changed(change: Change) -> tuple[str, ...]:
     pods = f"{change.pods_before}&nbsp;→&nbsp;{change.pods_after}" if change.pods_before or change.pods_after else "–"
     fields = [_text(detail) for detail in change.details[:MOST_FIELDS]]
     more = len(change.details) - len(fields)
     fields += [f"and {more} more"] if more else []
-    return _row(change.what, _name(str(change.subject)), pods, "<br>".join(fields) or "–", _where(change))
+    return (change.what, _name(str(change.subject)), pods, "<br>".join(fields) or "–", _where(change))
 
 
-def _outcome(outcome: RuleOutcome) -> str:
+def _outcome(outcome: RuleOutcome) -> tuple[str, ...]:
     told = (_text(outcome.threshold), _text(outcome.summary))
-    return _row(code(outcome.rule), outcome.status, str(outcome.checked), *(text or "–" for text in told))
+    return (code(outcome.rule), outcome.status, str(outcome.checked), *(text or "–" for text in told))
 
 
 def _about(finding: Finding) -> str:

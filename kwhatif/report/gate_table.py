@@ -27,7 +27,7 @@ LONGEST_NAME = 120
 _UNASKED = ("not applicable", "off")
 """Rules with these say nothing but that."""
 
-_COLOURS = {"error": "1;31", "fail": "1;31", "warn": "1;33", "pass": "1;32", "heading": "1"}
+_STYLES = {"error": "bold red", "fail": "bold red", "warn": "bold yellow", "pass": "bold green", "heading": "bold"}
 
 
 def gate_table(result: GateResult, *, width: int = WIDTH, colour: bool = False) -> str:
@@ -111,7 +111,11 @@ class _Terminal:
     # --- lines
 
     def _painted(self, text: str, kind: str) -> str:
-        return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m" if self._colour else text
+        if not self._colour:
+            return text
+        from rich.style import Style
+
+        return Style.parse(_STYLES[kind]).render(text)
 
     def _wrapped(self, text: str, indent: str = "", first: str = "") -> list[str]:
         """The text on as many lines as it takes; ``indent`` is before all but the first."""

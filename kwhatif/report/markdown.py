@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table
 from kwhatif.report.escape import clean
 
-__all__ = ["code", "escaped", "markdown_of"]
+__all__ = ["code", "drawn_table", "escaped", "markdown_of"]
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~#!$])")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -45,19 +45,15 @@ def _drawn(block: Block) -> str:
                 return "\n".join(f"- {escaped(text.strip())}" for text in texts)
             return "  \n".join(map(escaped, texts))
         case Table(headers, rows, names_from):
-            return _table(headers, rows, names_from)
+            capitals = len(headers) if names_from is None else names_from
+            heads = [head if place >= capitals else head[:1].upper() + head[1:] for place, head in enumerate(headers)]
+            return drawn_table([*map(escaped, heads)], [[*map(escaped, row)] for row in rows])
 
 
-def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], names_from: int | None) -> str:
-    capitals = len(headers) if names_from is None else names_from
-    heads = [head if place >= capitals else head[:1].upper() + head[1:] for place, head in enumerate(headers)]
-    lines = [_row(heads), _rule(len(headers)), *map(_row, rows)]
-    return "\n".join(lines)
+def drawn_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of cells that are Markdown, without blanks to line them up: some hold whole sentences."""
+    from tabulate import DataRow, TableFormat, tabulate
 
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(escaped, cells))} |"
-
-
-def _rule(number: int) -> str:
-    return f"|{' --- |' * number}"
+    row = DataRow("| ", " | ", " |")
+    tight = TableFormat(None, lambda widths, _: f"|{' --- |' * len(widths)}", None, None, row, row, 0, None)
+    return tabulate(rows, headers, tablefmt=tight, disable_numparse=True, stralign=None)
