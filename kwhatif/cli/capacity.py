@@ -30,17 +30,17 @@ def capacity(
         bool,
         typer.Option(
             "--release",
-            help="Count whole releases: all pods of the manifests. Several workloads always are one.",
+            help="Count whole releases: all pods of the manifests together. Several workloads are always counted so.",
         ),
     ] = False,
     at_least: Annotated[
-        int, typer.Option("--at-least", metavar="N", min=0, help="Exit with 1 if fewer than these fit.")
+        int, typer.Option("--at-least", metavar="N", min=0, help="Exit with 1 if fewer than N fit.")
     ] = 1,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", metavar="N", min=0, help="Stop when so many fit.", show_default=False),
+        typer.Option("--limit", metavar="N", min=0, help="Stop counting at N.", show_default=False),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Show every node, also those that take nothing.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show every node, including those without room.")] = False,
     output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
     *,
     reading: ReadingOptions,

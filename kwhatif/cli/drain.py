@@ -30,13 +30,13 @@ def drain(
     ],
     snapshot: Snapshots,
     ignore_daemonsets: Annotated[
-        bool, typer.Option("--ignore-daemonsets", help="Leave pods of daemon sets where they are.")
+        bool, typer.Option("--ignore-daemonsets", help="Leave DaemonSet pods where they are.")
     ] = False,
     delete_emptydir_data: Annotated[
-        bool, typer.Option("--delete-emptydir-data", help="Go on even if pods with emptyDir volumes lose that data.")
+        bool, typer.Option("--delete-emptydir-data", help="Go on even if pods lose the data of emptyDir volumes.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Go on even if there are pods that no controller makes again.")
+        bool, typer.Option("--force", help="Go on even if there are pods that no controller recreates.")
     ] = False,
     output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
     *,
@@ -45,7 +45,7 @@ def drain(
 ) -> None:
     """Drain nodes as kubectl does: cordon them all, then evict their pods as far as disruption budgets allow.
 
-    Pods made again are placed at once, and taken to become ready where they land; then budgets allow more.
+    Recreated pods are placed at once, and assumed to become ready where they land; then budgets allow more.
 
     Exit codes: 0 all nodes are drained and every pod finds a node, 1 not so, 2 usage or input error.
     """

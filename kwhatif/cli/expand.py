@@ -32,7 +32,7 @@ def expand(
         typer.Option(
             "--snapshot",
             metavar="FILE",
-            help="The cluster: what is in it already is updated, and its classes, limits and quotas count.",
+            help="The cluster: objects that it has already are updated, and its classes, limits and quotas apply.",
             show_default=False,
         ),
     ] = None,
@@ -46,7 +46,7 @@ def expand(
 ) -> None:
     """Show the pods that come of manifests, and all that was filled in, changed or refused on the way.
 
-    Exit codes: 0 everything is let in, 1 something is refused or gets stuck, 2 usage or input error.
+    Exit codes: 0 everything is admitted, 1 something is refused or gets stuck, 2 usage or input error.
     """
     from kwhatif.whatif.expand.question import Expand
     from kwhatif.whatif.stages.pipeline import ask

@@ -41,7 +41,7 @@ def explain(
         typer.Option(
             "--versus",
             metavar="NODE",
-            help="Side by side with the node chosen, or with that of --node.",
+            help="Compare this node with the chosen one, or with that of --node.",
             show_default=False,
         ),
     ] = None,

@@ -66,7 +66,7 @@ def gate(
         typer.Option(
             "--base",
             metavar="DIR|FILE",
-            help="Manifests as they were: only what differs is judged. Without, everything is (repeatable).",
+            help="Manifests as they were: only differences are judged. Default: everything is (repeatable).",
             show_default=False,
         ),
     ] = None,
@@ -86,14 +86,16 @@ def gate(
             "--rule",
             metavar="NAME=LEVEL",
             envvar="KWHATIF_RULE",
-            help="Let a rule count as error, warn or off, whatever the file says (repeatable).",
+            help="Set a rule's level to error, warn or off, whatever the file says (repeatable).",
             show_default=False,
         ),
     ] = None,
     no_exemptions: Annotated[
         bool,
         typer.Option(
-            "--no-exemptions", envvar="KWHATIF_NO_EXEMPTIONS", help="Annotations exempt nothing from any rule."
+            "--no-exemptions",
+            envvar="KWHATIF_NO_EXEMPTIONS",
+            help="Ignore annotations that exempt workloads from rules.",
         ),
     ] = False,
     output: Annotated[
@@ -104,15 +106,15 @@ def gate(
         typer.Option(
             "--report",
             metavar="FORMAT=FILE",
-            help="Also write a report in a format of -o into a file (repeatable).",
+            help="Also write a report to a file, in any format of -o (repeatable).",
             show_default=False,
         ),
     ] = None,
-    color: Annotated[Colour, typer.Option("--color", help="Colours of the table: auto has them on a terminal.")] = (
+    color: Annotated[Colour, typer.Option("--color", help="Colours in the table; auto: on a terminal.")] = (
         Colour.auto
     ),
     recursive: Annotated[
-        bool, typer.Option("--recursive/--no-recursive", "-R", help="Read what is below directories, too.")
+        bool, typer.Option("--recursive/--no-recursive", "-R", help="Descend into subdirectories.")
     ] = True,
     with_pending: Annotated[
         bool, typer.Option("--with-pending", help="The snapshot's own pending pods compete for room, too.")
@@ -123,7 +125,7 @@ def gate(
             "--now",
             metavar="TIME",
             envvar="KWHATIF_NOW",
-            help="The time to tell the age of the snapshot by, such as 2026-03-01T12:00:00Z.",
+            help="The time for which the snapshot's age is told, such as 2026-03-01T12:00:00Z.",
             show_default=False,
         ),
     ] = None,

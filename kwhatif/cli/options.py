@@ -55,11 +55,15 @@ Snapshots = Annotated[
 ]
 Namespace = Annotated[
     str,
-    typer.Option("-n", "--namespace", metavar="NAME", help="The namespace of what names none.", show_default=False),
+    typer.Option(
+        "-n", "--namespace", metavar="NAME", help="The namespace of objects that do not name one.", show_default=False
+    ),
 ]
 AnyNamespace = Annotated[
     str | None,
-    typer.Option("-n", "--namespace", metavar="NAME", help="The namespace of what names none.", show_default=False),
+    typer.Option(
+        "-n", "--namespace", metavar="NAME", help="The namespace of objects that do not name one.", show_default=False
+    ),
 ]
 """As above, for words that may mean a pod of any namespace."""
 
@@ -105,7 +109,7 @@ FeatureGates = Annotated[
     typer.Option(
         "--feature-gates",
         metavar="NAME=true|false,...",
-        help="Feature gates of kube-scheduler that are not set as they are by default (repeatable).",
+        help="Feature gates of kube-scheduler that differ from their defaults (repeatable).",
         show_default=False,
     ),
 ]
@@ -120,7 +124,7 @@ Plugins = Annotated[
 ]
 SkipUnknown = Annotated[
     bool,
-    typer.Option("--skip-unknown-plugins", help="Go on without plugins that nobody provides, and say so."),
+    typer.Option("--skip-unknown-plugins", help="Go on without plugins that are not installed, and report them."),
 ]
 AllNodes = Annotated[
     bool,
@@ -128,14 +132,14 @@ AllNodes = Annotated[
 ]
 Strict = Annotated[
     bool,
-    typer.Option("--strict", help="Exit with 2 if the answer stands on something that is missing or not modelled."),
+    typer.Option("--strict", help="Exit with 2 if the answer depends on something that is missing or not modelled."),
 ]
 Seed = Annotated[
     int | None,
     typer.Option(
         "--seed",
         metavar="N",
-        help="Break ties at random from this seed, as kube-scheduler does. Default: the first node by name.",
+        help="Break ties at random with this seed, as kube-scheduler does. Default: the first node by name.",
         show_default=False,
     ),
 ]
@@ -144,7 +148,7 @@ Templates = Annotated[
     typer.Option(
         "--pod-template-path",
         metavar="GROUP/KIND=PATH",
-        help="Where custom resources have their pod template, such as example.com/Job=$.spec.template (repeatable).",
+        help="Where a custom resource has its pod template, as in example.com/Job=$.spec.template (repeatable).",
         show_default=False,
     ),
 ]
@@ -153,11 +157,11 @@ AdmissionPlugins = Annotated[
     typer.Option(
         "--admission-plugins",
         metavar="NAME,...",
-        help="Turn on admission plugins besides those that are on by default (repeatable).",
+        help="Admission plugins to enable besides the default ones (repeatable).",
         show_default=False,
     ),
 ]
-IgnoreUnknown = Annotated[bool, typer.Option("--ignore-unknown", help="Say nothing of kinds that nobody here knows.")]
+IgnoreUnknown = Annotated[bool, typer.Option("--ignore-unknown", help="Do not report unknown kinds.")]
 
 
 @dataclass(frozen=True)
@@ -171,13 +175,15 @@ class ReadingOptions(Reading):
 
 CallExtenders = Annotated[
     bool,
-    typer.Option("--call-extenders", help="Call the configuration's extenders, except for bind; without, say so."),
+    typer.Option(
+        "--call-extenders", help="Call the configuration's extenders, except for bind. Default: only report them."
+    ),
 ]
 CallExtenderBind = Annotated[
     bool,
     typer.Option(
         "--call-extender-bind",
-        help="With --call-extenders: call bind as well, which really binds pods. Otherwise it is taken to succeed.",
+        help="With --call-extenders: call bind as well, which really binds pods. Otherwise bind is assumed to succeed.",
     ),
 ]
 

@@ -45,7 +45,7 @@ def place(
     ] = None,
     filename: Annotated[
         list[str] | None,
-        typer.Option("-f", "--filename", metavar="FILE", help="The same, as kubectl has it.", show_default=False),
+        typer.Option("-f", "--filename", metavar="FILE", help="The same, as with kubectl.", show_default=False),
     ] = None,
     namespace: Namespace = "default",
     output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.table,
@@ -53,10 +53,10 @@ def place(
         bool, typer.Option("--with-pending", help="Also place the snapshot's own pending pods.")
     ] = False,
     timeline: Annotated[
-        bool, typer.Option("--timeline", help="Simulate the queue over time, retries and all, and tell the story.")
+        bool, typer.Option("--timeline", help="Simulate the queue over time, with retries, and print the timeline.")
     ] = False,
     no_recreate: Annotated[
-        bool, typer.Option("--no-recreate", help="With --timeline: victims' controllers make no new pods.")
+        bool, typer.Option("--no-recreate", help="With --timeline: controllers do not recreate evicted pods.")
     ] = False,
     seed: Seed = None,
     call_extender_bind: CallExtenderBind = False,

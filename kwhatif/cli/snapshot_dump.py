@@ -47,16 +47,16 @@ class ConnectionOptions:
         str | None, typer.Option("--context", metavar="NAME", help="The context of the kubeconfig.", show_default=False)
     ] = None
     as_user: Annotated[
-        str | None, typer.Option("--as", metavar="USER", help="Ask in the name of this user.", show_default=False)
+        str | None, typer.Option("--as", metavar="USER", help="Impersonate this user.", show_default=False)
     ] = None
     as_group: Annotated[
         list[str] | None,
         typer.Option(
-            "--as-group", metavar="GROUP", help="... and of this group, with --as (repeatable).", show_default=False
+            "--as-group", metavar="GROUP", help="Impersonate this group, with --as (repeatable).", show_default=False
         ),
     ] = None
     insecure_skip_tls_verify: Annotated[
-        bool, typer.Option("--insecure-skip-tls-verify", help="Believe any server that it is the right one.")
+        bool, typer.Option("--insecure-skip-tls-verify", help="Do not verify the server's certificate.")
     ] = False
     request_timeout: Annotated[
         float, typer.Option("--request-timeout", metavar="SECONDS", min=0.1, help="How long to wait for an answer.")
@@ -66,7 +66,7 @@ class ConnectionOptions:
         from kwhatif.snapshot.live.live_cluster import Connection
 
         if self.as_group and self.as_user is None:
-            raise UsageError("--as-group needs --as: nobody can be a group alone")
+            raise UsageError("--as-group needs --as: a group cannot be impersonated alone")
         return Connection(
             kubeconfig=self.kubeconfig,
             context=self.context,
@@ -111,7 +111,7 @@ def dump(
     retries: Annotated[
         int,
         typer.Option(
-            "--retries", metavar="N", min=0, help="How often to read lists again that do not fit together at the end."
+            "--retries", metavar="N", min=0, help="How often to reread lists that are inconsistent at the end."
         ),
     ] = 1,
     strict: Annotated[

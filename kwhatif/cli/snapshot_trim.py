@@ -47,7 +47,7 @@ def trim(
             "--steps",
             metavar="N",
             min=1,
-            help="Decide again at most so many times. Default: 2000 times, and less often on large snapshots.",
+            help="Decide again at most N times. Default: 2000 times, and less often on large snapshots.",
             show_default=False,
         ),
     ] = None,

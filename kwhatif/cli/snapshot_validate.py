@@ -25,7 +25,7 @@ def validate(
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 for warnings, too.")] = False,
     output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
 ) -> None:
-    """Say everything that is wrong with a snapshot: what cannot be read, and what does not go together.
+    """Report everything that is wrong with a snapshot: what cannot be read, and what does not go together.
 
     Exit codes: 0 no errors, 1 errors (or warnings, with --strict), 2 usage error, or the files cannot be opened.
     """

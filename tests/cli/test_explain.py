@@ -67,7 +67,7 @@ def test_a_file_wins_over_a_pod_of_the_same_name(tmp_path: Path, monkeypatch: py
 
 def test_a_pod_that_nobody_knows_is_an_error_with_a_hint() -> None:
     error = refused("explain", "shop/lat", "--snapshot", CLUSTER)
-    assert error == "shop/lat is neither a file nor a pod of the snapshot; there is shop/late, shop/late-big"
+    assert error == "shop/lat is neither a file nor a pod of the snapshot; did you mean shop/late?"
     assert refused("explain", "late", "-n", "batch", "--snapshot", CLUSTER).startswith("late is neither")
     assert refused("explain", "nowhere.yaml", "--snapshot", CLUSTER) == "nowhere.yaml: no such file or directory"
     assert refused("explain", "./nowhere", "--snapshot", CLUSTER) == "./nowhere: no such file or directory"

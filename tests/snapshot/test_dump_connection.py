@@ -42,7 +42,7 @@ def test_one_may_ask_in_the_name_of_another(server: ApiServer, tmp_path: Path) -
 
 def test_a_group_alone_is_nobody(server: ApiServer, tmp_path: Path) -> None:
     assert dump(server, tmp_path, "--as-group", "a").err == (
-        "kwhatif: --as-group needs --as: nobody can be a group alone\n"
+        "kwhatif: --as-group needs --as: a group cannot be impersonated alone\n"
     )
 
 

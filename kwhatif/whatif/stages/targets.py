@@ -6,9 +6,9 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from kwhatif.api.alike import did_you_mean
 from kwhatif.api.core import Pod
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.values import Result
@@ -122,6 +122,5 @@ def _nobody(word: str, there: Sequence[Asked]) -> Asked:
     if word.endswith(_FILE_SUFFIXES) or word.startswith((".", "/")):
         raise InputError("no such file or directory", source=called(word))
     namespace, name = _parts(word)
-    alike = get_close_matches(f"{namespace or 'default'}/{name}", [item.pod.key for item in there], cutoff=0.7)
-    hint = f"; there is {', '.join(alike)}" if alike else ""
+    hint = did_you_mean(f"{namespace or 'default'}/{name}", [item.pod.key for item in there])
     raise UsageError(f"{word} is neither a file nor a pod of the snapshot{hint}")
