@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import convert
@@ -16,6 +16,8 @@ from kwhatif.api.devices import (
 )
 from kwhatif.cluster.cluster import Cluster
 from tests.builders import Json, pod
+
+T = TypeVar("T")
 
 DRIVER = "gpu.example.com"
 
@@ -119,9 +121,9 @@ def claim(
     namespace: str = "default",
 ) -> ResourceClaim:
     """A claim; ``has`` names devices of ``node`` (with its pool) that are allocated to it."""
-    spec = {"devices": {"requests": [_exactly(each) for each in requests or (request(),)]}}
+    spec: Json = {"devices": {"requests": [_exactly(each) for each in requests or (request(),)]}}
     spec["devices"]["constraints"] = list(constraints)
-    found = {"metadata": {"namespace": namespace, "uid": f"{namespace}/{name}"}, "spec": spec}
+    found: Json = {"metadata": {"namespace": namespace, "uid": f"{namespace}/{name}"}, "spec": spec}
     if deleting:
         found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     results = [{"request": "r", "driver": DRIVER, "pool": node, "device": each} for each in has]
@@ -179,7 +181,7 @@ def _only(node: str) -> Json:
     return {"nodeSelectorTerms": [{"matchFields": [field]}]}
 
 
-def _made(kind: Any, name_of_kind: str, name: str, spec: Json, metadata: Json | None = None, **more: Any) -> Any:
+def _made(kind: type[T], name_of_kind: str, name: str, spec: Json, metadata: Json | None = None, **more: Any) -> T:
     return convert(
         {
             "apiVersion": "resource.k8s.io/v1",

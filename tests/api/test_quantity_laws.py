@@ -11,7 +11,7 @@ from kwhatif.api.quantity import Quantity, QuantityError
 
 MAX, MIN = 2**63 - 1, -(2**63)
 EXACT = decimal.Context(prec=400, rounding=decimal.ROUND_UP)
-FACTORS = {
+FACTORS: dict[str, int | str] = {
     "n": "1e-9",
     "u": "1e-6",
     "m": "1e-3",

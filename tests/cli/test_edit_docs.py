@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -36,7 +37,9 @@ def test_the_page_names_every_option_in_the_order_in_which_they_apply() -> None:
     help_ = run("place", "--help").out
     table = [line.split("`")[1] for line in TEXT.splitlines() if line.startswith("| `--")]
     named = list(dict.fromkeys(word for text in table for word in shlex.split(text)[:1]))
-    options = [f"--{field.name.rstrip('_').replace('_', '-')}" for field in dataclasses.fields(EditOptions)]
+    options = [
+        f"--{field.name.rstrip('_').replace('_', '-')}" for field in dataclasses.fields(cast("Any", EditOptions))
+    ]
     assert [option for option in options if option not in ("--like", "--in")] == named
     assert all(f" {option} " in help_ for option in options)
 

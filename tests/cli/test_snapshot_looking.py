@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,7 +112,7 @@ def test_diff_the_other_way_round_takes_back_what_was_added() -> None:
 # --- trim
 
 
-def trimmed(tmp_path: Path, *words: str, name: str = "small.json") -> tuple[dict, str]:
+def trimmed(tmp_path: Path, *words: str, name: str = "small.json") -> tuple[dict[str, Any], str]:
     file = str(tmp_path / name)
     ran = run("snapshot", "trim", *words, "-o", file, "--report", "json")
     assert ran.code == 0, ran.err
@@ -149,7 +150,7 @@ def test_trim_with_nodes_too_tells_the_message_of_what_is_left(tmp_path: Path) -
     assert [p["message"] for p in _placed(file)] == [result["pods"][0]["message"]]
 
 
-def _placed(file: str) -> list[dict]:
+def _placed(file: str) -> list[dict[str, Any]]:
     return list(json.loads(run("place", "--with-pending", "--snapshot", file, "-o", "json").out)["placements"])
 
 

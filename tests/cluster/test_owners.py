@@ -99,7 +99,7 @@ def test_default_selector(waiting: Pod, objects: list[Resource], selector: str) 
 
 def test_an_owner_that_is_no_controller_has_no_say() -> None:
     owned = pod(owner=OF_SET)
-    (owner,) = owned.metadata.owner_references or ()
+    (owner,) = owned.metadata.owner_references or []
     mere = replace(owned.metadata, owner_references=[replace(owner, controller=None)])
     cluster = cluster_of([], objects=[replica_set("set", select(app="web"))])
     assert cluster.owners.default_selector(cluster.shapes.info(replace(owned, metadata=mere)).shape).empty

@@ -32,7 +32,7 @@ def table() -> ShapeTable:
 )
 def test_pods_that_no_plugin_can_tell_apart_have_one_shape(other: dict[str, Any]) -> None:
     shapes = table()
-    common = {"labels": {"a": "1", "b": "2"}, "cpu": "1"}
+    common: Json = {"labels": {"a": "1", "b": "2"}, "cpu": "1"}
     assert shapes.info(pod(**{**common, **other})).shape is shapes.info(pod(**common)).shape
     assert len(shapes) == 1
 
@@ -69,7 +69,7 @@ def test_volumes_of_which_only_a_made_up_name_is_kept_leave_pods_alike() -> None
 )
 def test_what_plugins_look_at_makes_another_shape(other: dict[str, Any]) -> None:
     shapes = table()
-    common = {"labels": {"a": "1"}, "cpu": "1"}
+    common: Json = {"labels": {"a": "1"}, "cpu": "1"}
     assert shapes.info(pod(**{**common, **other})).shape is not shapes.info(pod(**common)).shape
 
 
@@ -185,7 +185,7 @@ def test_the_axis_of_resources_only_grows() -> None:
     assert axis.names == ["cpu", "memory", "ephemeral-storage", GPU]
     assert axis.find("none") is None
     assert axis.columns(["cpu", "memory"]) == slice(0, 2)
-    assert np.array_equal(axis.columns(["memory", "cpu"]), [1, 0])
+    assert np.arange(4)[axis.columns(["memory", "cpu"])].tolist() == [1, 0]
 
 
 def test_what_is_marked_to_go_is_a_pod_of_another_shape() -> None:

@@ -234,7 +234,7 @@ def test_capacity_is_rounded_as_its_policy_says(policy: Json, asked: str | None,
     assert attempt.placed is (consumed is not None)
     if consumed:
         allocation = cluster.devices.claims["default", "c"].status.allocation
-        (result,) = (allocation.devices.results if allocation else None) or ()
+        (result,) = (allocation.devices.results if allocation else None) or []
         assert str((result.consumed_capacity or {})["memory"]) == consumed
 
 
@@ -247,4 +247,5 @@ def test_a_class_serves_an_extended_resource() -> None:
     assert attempt.placed
     (made,) = cluster.devices.claims.values()
     assert made.name.startswith("p-extended-resources-")
-    assert [result.device for result in made.status.allocation.devices.results] == ["g0", "g1"]
+    assert made.status.allocation is not None
+    assert [result.device for result in made.status.allocation.devices.results or ()] == ["g0", "g1"]

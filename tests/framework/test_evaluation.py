@@ -141,7 +141,7 @@ def test_anti_affinity_of_nominated_pods_counts_only_beside_others() -> None:
     """InterPodAffinity's PreFilter skips a pod that nobody who runs objects to, and the skip outlasts nominations."""
     cluster = cluster_of(nodes_in_zones("z0", "z1", "z2"))
     shapes = cluster.shapes
-    grumpy = {"far": [pods_like(select(app="web"), ZONE)], "priority": 5}
+    grumpy: Json = {"far": [pods_like(select(app="web"), ZONE)], "priority": 5}
     cluster.nominate(shapes.info(pod("nominated", **grumpy)), "n0")
     web = shapes.info(pod("web", labels={"app": "web"}))
     assert evaluated(cluster, web)[1].passing(web).tolist() == [True, True, True]

@@ -74,7 +74,7 @@ def test_each_extension_point_has_an_order_of_its_own() -> None:
 
 def test_requests_are_added_up_by_every_plugin_that_looks_at_them() -> None:
     def adds(name: str, in_filter: int, in_score: int, **hooks: Hook) -> type[AnyPlugin]:
-        plugin = made_up(name, **hooks)
+        plugin = made_up(name, scope=Scope.CLUSTER, **hooks)
         plugin.request_sums = property(lambda self: (in_filter, in_score))  # type: ignore[assignment]
         return plugin
 
@@ -250,7 +250,9 @@ def test_a_plugin_is_asked_once_a_shape_whether_it_concerns_it_and_if_not_it_is_
 ) -> None:
     diary = Diary()
     hooks = ("pre_enqueue", "pre_filter", "filter", "pre_score", "score", "reserve", "unreserve", "pre_bind")
-    plugin = made_up("Choosy", concerns=diary("asked", False), **{hook: diary(hook) for hook in hooks})
+    plugin = made_up(
+        "Choosy", scope=Scope.CLUSTER, concerns=diary("asked", False), **{hook: diary(hook) for hook in hooks}
+    )
     framework = framework_of([plugin, made_up("Other", reserve=diary("other"))])
     for _ in range(2):
         assert framework.pre_enqueue(info) is None

@@ -29,7 +29,7 @@ from tests.storage_builders import (
 HOPELESS, EVICTION_MIGHT_HELP = Code.UNRESOLVABLE, Code.UNSCHEDULABLE
 
 
-def since(minor: str, old: Any, new: Any) -> Any:
+def since(minor: str, old: Any, new: Any) -> pytest.MarkDecorator:
     """The minor before the change with what held then, and the minor of the change."""
     before = f"1.{int(minor.split('.')[1]) - 1}"
     return pytest.mark.parametrize(("minor", "expected"), [(before, old), (minor, new)], ids=["before", "since"])

@@ -281,7 +281,7 @@ def parts_of(thing: object) -> Iterable[object]:
         return ()
     if hasattr(thing, "__dict__"):
         return list(vars(thing).values())
-    return [getattr(thing, name) for name in type(thing).__slots__ if hasattr(thing, name)]
+    return [getattr(thing, name) for name in getattr(type(thing), "__slots__", ()) if hasattr(thing, name)]
 
 
 def arrays_of(thing: object, seen: set[int]) -> Iterator[np.ndarray]:
@@ -478,7 +478,8 @@ def test_a_plugin_writes_to_nothing_it_is_shown(plugin: AnyPlugin, scenario: Sce
         with read_only(cluster):
             assert (filtered(plugin, info, cluster) if filters else None) == before
             again = scored(plugin, info, cluster) if scores else None
-        assert np.array_equal(first, again) if first is not None else again is None
+        assert (first is None) == (again is None)
+        assert np.array_equal(first or (), again or ())
 
 
 regardless_of_order = pytest.mark.parametrize(

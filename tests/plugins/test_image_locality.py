@@ -88,8 +88,9 @@ def test_the_size_of_an_image_is_what_the_node_that_joined_first_said() -> None:
         node("third", zone="z2", images=mib(app_v1=600)),
     ]
     waiting, plugin = pod(image="app:v1"), plugin_of("ImageLocality")
-    assert set(scores(plugin, waiting, cluster_of(joined)).values()) == {28}
-    assert set(scores(plugin, waiting, cluster_of(joined[::-1])).values()) == {59}
+    everywhere = ("first", "second", "third")
+    assert scores(plugin, waiting, cluster_of(joined)) == dict.fromkeys(everywhere, 28)
+    assert scores(plugin, waiting, cluster_of(joined[::-1])) == dict.fromkeys(everywhere, 59)
 
 
 def test_a_node_that_lists_an_image_twice_holds_it_once() -> None:

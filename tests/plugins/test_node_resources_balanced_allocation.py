@@ -38,7 +38,7 @@ def of(*resources: str) -> Json:
         ),
     ],
 )
-def test_two_resources(running: dict[str, str], waiting: dict[str, str], expected: int) -> None:
+def test_two_resources(running: Json, waiting: Json, expected: int) -> None:
     cluster = cluster_of([node("a")], [pod("r", on="a", **running)])
     assert scores(plugin_of(NAME), pod(**waiting), cluster) == {"a": expected}
 

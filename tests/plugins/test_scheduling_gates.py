@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.framework.status import Code, Status
-from tests.builders import cluster_of, node, plugin_of, pod, scheduler_for
+from tests.builders import Json, cluster_of, node, plugin_of, pod, scheduler_for
 
 
 @pytest.mark.parametrize(
@@ -25,5 +25,6 @@ def test_a_gated_pod_does_not_enter_the_queue(gates: list[str], text: str) -> No
 
 def test_a_pod_without_gates_passes() -> None:
     cluster = cluster_of([node("a")])
-    for spec in ({}, {"schedulingGates": []}):
+    specs: list[Json] = [{}, {"schedulingGates": []}]
+    for spec in specs:
         assert plugin_of("SchedulingGates").pre_enqueue(cluster.shapes.info(pod(spec=spec))) is None

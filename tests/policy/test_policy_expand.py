@@ -117,7 +117,7 @@ def shown(refs: tuple[PluginRef, ...]) -> str:
         pytest.param({"multiPoint": BASE, "filter": "Both=9"}, "filter", "Both", id="no weight where none counts"),
     ],
 )
-def test_expansion(points: dict[str, str], point: str, expected: str) -> None:
+def test_expansion(points: dict[str, Any], point: str, expected: str) -> None:
     assert shown(expand(profile(**points), HAS.get)[point]) == expected
 
 
@@ -178,7 +178,7 @@ def test_expansion(points: dict[str, str], point: str, expected: str) -> None:
         ),
     ],
 )
-def test_a_profile_that_cannot_be_set_up(points: dict[str, str], problem: str) -> None:
+def test_a_profile_that_cannot_be_set_up(points: dict[str, Any], problem: str) -> None:
     with pytest.raises(PolicyError) as caught:
         expand(profile(**points), HAS.get)
     start = "initializing profiles: creating profile for scheduler name default-scheduler: "

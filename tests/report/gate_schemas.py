@@ -165,7 +165,9 @@ def check_tap(text: str) -> None:
     """TAP 14: version, plan, numbered points with an escaped description, YAML in between."""
     version, *lines = text.removesuffix("\n").split("\n")
     assert version == "TAP version 14"
-    numbers, plan, block = [], None, None
+    numbers: list[int] = []
+    plan: int | None = None
+    block: list[str] | None = None
     for line in lines:
         assert line.isprintable()
         if block is not None:

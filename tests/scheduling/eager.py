@@ -125,7 +125,8 @@ class EagerScheduler:
         if promised is not None and passing[promised]:
             return [promised], 1, True
         rows = list(range(len(cluster))) if evaluation.narrowed is None else evaluation.narrowed.tolist()
-        enough, found, looked = self._enough(len(rows)), [], 0
+        found: list[int] = []
+        enough, looked = self._enough(len(rows)), 0
         for step in range(len(rows)):
             row = rows[(self._start + step) % len(rows)]
             if passing[row] and len(found) == enough:

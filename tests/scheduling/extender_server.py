@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -94,7 +94,7 @@ class _Http(ThreadingHTTPServer):
 
     def server_bind(self) -> None:
         TCPServer.server_bind(self)
-        self.server_name, self.server_port = self.server_address[:2]
+        self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
 
     def handle_error(self, *_: object) -> None:
         pass
@@ -105,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
         server: Server = self.server.extender  # type: ignore[attr-defined]
         verb = self.path.lstrip("/")
         length = int(self.headers.get("Content-Length") or 0)
-        body = json.loads(self.rfile.read(length)) if length else None
+        body: Any = json.loads(self.rfile.read(length)) if length else None
         server.requests.append((verb, body))
         server.headers = {name.title(): value for name, value in self.headers.items()}
         answer = server.answers.get(verb, Raw(code=404))
@@ -144,7 +144,7 @@ def names(body: Json) -> list[str]:
     return [node["metadata"]["name"] for node in body["Nodes"]["items"]]
 
 
-def keeps(*wanted: str, failed: Mapping[str, str] | None = None, hopeless: Mapping[str, str] | None = None) -> Callable:
+def keeps(*wanted: str, failed: Mapping[str, str] | None = None, hopeless: Mapping[str, str] | None = None) -> Answer:
     """A filter that lets only these nodes pass, and answers the way it was asked."""
 
     def answer(body: Json) -> Json:

@@ -79,7 +79,7 @@ def test_a_plugin_that_cannot_be_made_is_named() -> None:
         raise LookupError("no config")
 
     broken = made_up("Mine", filter=lambda *_: ())
-    broken.__init__ = fail  # type: ignore[method-assign, assignment]
+    broken.__init__ = fail  # type: ignore[method-assign]
     setup = setup_of(ENABLES_MINE, broken)
     with pytest.raises(PluginError, match="plugin Mine: __init__: LookupError: no config"):
         setup.profile(setup.configuration.profiles[0])
@@ -90,7 +90,7 @@ def test_a_plugin_may_refuse_its_arguments_in_its_own_words() -> None:
         raise PolicyError("deep must be a number")
 
     strict = made_up("Mine", filter=lambda *_: ())
-    strict.__init__ = refuse  # type: ignore[method-assign, assignment]
+    strict.__init__ = refuse  # type: ignore[method-assign]
     setup = setup_of(ENABLES_MINE, strict)
     with pytest.raises(PolicyError, match=r"^deep must be a number$"):
         setup.profile(setup.configuration.profiles[0])

@@ -22,7 +22,14 @@ from tests.strategies import Scenario, crowds, scenarios
 pytestmark = pytest.mark.usefixtures("cluster_size")
 
 OWNERS = (("apps/v1", "ReplicaSet", "web"), ("apps/v1", "StatefulSet", "db"), ("batch/v1", "Job", "job"), None)
-TROUBLES = ({}, {"fails": "1"}, {"fails": "99"}, {"hold": "0"}, {"hold": "7"}, {"closed": "1"})
+TROUBLES: tuple[dict[str, str], ...] = (
+    {},
+    {"fails": "1"},
+    {"fails": "99"},
+    {"hold": "0"},
+    {"hold": "7"},
+    {"closed": "1"},
+)
 
 
 @st.composite
@@ -71,8 +78,10 @@ def test_the_order_of_the_input_does_not_matter_to_pods_that_are_told_apart_by_p
     running = [_started(one, second) for second, one in enumerate(batch.running)]
     pending = [_of_priority(one, place * 30) for place, one in enumerate(batch.pending)]
     first = story_of(replace(batch, running=running, pending=pending))
-    shuffled = [random.sample(part, len(part)) for part in (running, pending, batch.objects)]
-    second = story_of(Scenario(batch.nodes, *shuffled))
+    objects = random.sample(batch.objects, len(batch.objects))
+    second = story_of(
+        Scenario(batch.nodes, random.sample(running, len(running)), random.sample(pending, len(pending)), objects)
+    )
     told, told_again = first.tell().splitlines(), second.tell().splitlines()
     arrivals = len(pending)
     assert sorted(told[:arrivals]) == sorted(told_again[:arrivals])

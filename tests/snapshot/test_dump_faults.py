@@ -12,6 +12,7 @@ import pytest
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.snapshot.live import asker
+from kwhatif.snapshot.live.live_cluster import Reply
 from kwhatif.snapshot.load import load_snapshot
 from tests.cli.running import run
 from tests.snapshot.dumping import dump
@@ -238,7 +239,7 @@ def test_without_a_word_from_the_server_pauses_grow(server: ApiServer, tmp_path:
     ],
 )
 def test_retry_after_is_a_number_or_a_date_and_within_reason(told: str, pause: float) -> None:
-    assert asker.pause_after(asker.Reply(429, {"Retry-After": told}, b""), 1) == pause
+    assert asker.pause_after(Reply(429, {"Retry-After": told}, b""), 1) == pause
 
 
 def test_waiting_ends_when_all_is_stopped() -> None:

@@ -124,7 +124,7 @@ def test_any_bytes_at_all(tmp_path_factory: pytest.TempPathFactory, data: bytes)
     sound(path, path)
 
 
-VALUES = st.sampled_from(
+VALUES: st.SearchStrategy[Any] = st.sampled_from(
     [
         None,
         True,

@@ -205,7 +205,7 @@ def test_an_empty_file_beside_others_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_null_fields_do_not_keep_an_object_from_loading(tmp_path: Path) -> None:
-    fields = {"spec": {"containers": [{"name": "c", "resources": None, "ports": None}], "volumes": None}}
+    fields: Any = {"spec": {"containers": [{"name": "c", "resources": None, "ports": None}], "volumes": None}}
     (pod,) = load(tmp_path, a_json=obj("Pod", "p", status=None, **fields)).objects.of(Pod)
     assert pod.spec.containers is not None
     assert pod.spec.containers[0].resources is None
@@ -242,7 +242,7 @@ def test_recorded_objects_decode_from_raw_json_and_from_dicts_alike() -> None:
     raws = [msgspec.Raw(json.dumps(value).encode()) for value in values]
     for objects in (decode_objects(values), decode_objects(raws)):
         assert sorted(objects.covered()) == ["Namespace", "Node", "Pod"]
-        assert [o.name for kind in (Node, Pod, Namespace) for o in objects.of(kind)] == ["n", "p", "s"]  # type: ignore[type-abstract]
+        assert [o.name for kind in (Node, Pod, Namespace) for o in objects.of(kind)] == ["n", "p", "s"]
         assert objects.of(Pod)[0].namespace == ""
 
 

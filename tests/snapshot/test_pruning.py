@@ -220,7 +220,7 @@ def test_a_stateful_set_keeps_its_revisions_and_a_quota_what_is_used() -> None:
 
 def test_the_template_of_a_cron_job_is_two_levels_down() -> None:
     dropped: set[str] = set()
-    cron = {"metadata": {"name": "c"}, "spec": {"jobTemplate": {"spec": {"template": template(command=["x"])}}}}
+    cron: Any = {"metadata": {"name": "c"}, "spec": {"jobTemplate": {"spec": {"template": template(command=["x"])}}}}
     prune_whole(cron, "CronJob", dropped)
     assert cron["spec"]["jobTemplate"]["spec"]["template"] == template()
     assert dropped == {"command"}

@@ -238,7 +238,7 @@ def test_a_daemon_set_has_no_such_number() -> None:
 def test_capacity_is_the_number_that_place_places(cpus: list[int], each: str, apart: bool) -> None:
     nodes = [node(f"n{i}", cpu=str(cpu), zone=f"z{i % 2}") for i, cpu in enumerate(cpus)]
     rule = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOSTNAME}
-    spec = {
+    spec: Json = {
         "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [rule]}} if apart else {}
     }
     fits = ask(snapshot_of(nodes), workload(cpu=each, **spec)).fits

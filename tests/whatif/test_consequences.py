@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.api.core import Pod
+from kwhatif.api.meta import Resource
 from kwhatif.whatif.place.place import place
 from tests.builders import Json, node, pod
 from tests.storage_builders import claim, storage_class
@@ -18,7 +19,7 @@ VIP = pod("vip", cpu="4", priority=9, node_selector=ON_SSD)
 Landings = dict[str, tuple[str, str]]
 
 
-def landings(running: list[Pod], *asked: Pod, objects: tuple[object, ...] = ()) -> Landings:
+def landings(running: list[Pod], *asked: Pod, objects: tuple[Resource, ...] = ()) -> Landings:
     """Victim -> (its replacement, the node that lands on), for pods on n1, which has to be cleared; n2 has 2 CPUs."""
     nodes = [node("n1", cpu="4", labels=ON_SSD), node("n2", cpu="2")]
     result = place(session_of(nodes, running, objects), asking(*asked))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -31,7 +32,7 @@ def updated(tmp_path: Path, manifest: dict[str, object]) -> PlaceResult:
 def lone(
     surge: object, unavailable: object, *, cpu: str = "1", apart: bool = True, replicas: int = 2
 ) -> dict[str, object]:
-    manifest = yaml.safe_load((DATA / "update-stuck.yaml").read_text())
+    manifest: dict[str, Any] = yaml.safe_load((DATA / "update-stuck.yaml").read_text())
     spec = manifest["spec"]
     spec["replicas"] = replicas
     spec["strategy"]["rollingUpdate"] = {"maxSurge": surge, "maxUnavailable": unavailable}

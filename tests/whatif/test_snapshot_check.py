@@ -42,7 +42,7 @@ def sharing(name: str, **more: Any) -> Resource:
     """A claim that has a device of the node ``n`` in another way than for itself."""
     made = device_claim(name, has=["g0"], node="n")
     assert made.status.allocation is not None
-    (result,) = made.status.allocation.devices.results or ()
+    (result,) = made.status.allocation.devices.results or []
     allocation = replace(made.status.allocation, devices=DeviceResults(results=[replace(result, **more)]))
     return replace(made, status=replace(made.status, allocation=allocation))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from tests.whatif.snapshots import snapshot_of
 WEB = ("apps/v1", "ReplicaSet", "web")
 
 
-def changed(before: list[Resource], after: list[Resource]) -> DiffResult:
+def changed(before: Sequence[Resource], after: Sequence[Resource]) -> DiffResult:
     return diff(snapshot_of(*before), snapshot_of(*after))
 
 

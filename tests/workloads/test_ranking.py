@@ -102,8 +102,8 @@ def test_a_replica_set_that_shrinks_removes_the_pods_that_a_real_one_would() -> 
 
 
 def test_a_deployment_that_shrinks_thins_out_crowded_nodes() -> None:
-    deployments = (workload("Deployment", replicas=n) for n in (4, 3))
-    assert [step.removes for step in plan(*deployments, web_pods(4, "abcb"))] == [("web-old-4",)]
+    old, new = (workload("Deployment", replicas=n) for n in (4, 3))
+    assert [step.removes for step in plan(old, new, web_pods(4, "abcb"))] == [("web-old-4",)]
 
 
 def test_a_replica_set_with_another_template_makes_new_pods_only_when_it_grows() -> None:

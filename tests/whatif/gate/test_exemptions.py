@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kwhatif.results.gate import GateResult
@@ -12,7 +14,7 @@ RULES = {"single-node": {"level": "error"}, "unschedulable": {"level": "error"}}
 ONE_NODE = [node("n1")]
 
 
-def ask(text: str | None, *, exemptions: bool = True, **more: str) -> GateResult:
+def ask(text: str | None, *, exemptions: bool = True, **more: Any) -> GateResult:
     web = new("Deployment", "web", 2)
     head = web if text is None else annotated(web, text)
     return judged(snapshot_of(ONE_NODE), head, rules=RULES, exemptions=exemptions, **more)
