@@ -15,6 +15,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.declaration import Declaration
 from kwhatif.framework.events import EVERYTHING, Event, Hint
 from kwhatif.framework.status import Code, Narrowed, PermitWait, Rejection, Skip, Status
 from kwhatif.versions import Features
@@ -101,7 +102,7 @@ class Handle:
     cluster: Cluster | None = None
 
 
-class Plugin(Generic[F, P]):
+class Plugin(Declaration, Generic[F, P]):
     """Base of all plugins. F is the state that PreFilter makes, P the one that PreScore hands to Score.
 
     Every hook after PreFilter gets the plugin's own F of the same pod and cycle: None if it made none, or let SKIP.
@@ -111,7 +112,6 @@ class Plugin(Generic[F, P]):
     Node objects, so it is asked once for all pods that look alike; CLUSTER plugins are asked for every pod.
     """
 
-    name: ClassVar[str]
     filter_scope: ClassVar[Scope] = Scope.CLUSTER
     score_scope: ClassVar[Scope] = Scope.CLUSTER
     reads: ClassVar[Collection[str]] = ()
@@ -132,6 +132,10 @@ class Plugin(Generic[F, P]):
 
     requeue_on: ClassVar[Mapping[Event, Hint]] = EVERYTHING
     """What may let a pod fit that this plugin rejected, and for which pods (``events.py``)."""
+
+    @classmethod
+    def points(cls, features: Features) -> Collection[str]:
+        return extension_points(cls)
 
     def __init__(self, handle: Handle) -> None:
         self.handle = handle

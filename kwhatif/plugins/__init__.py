@@ -1,4 +1,4 @@
-"""The in-tree plugins, one file each, named as upstream names them.
+"""The in-tree plugins, one file each, named as upstream names them; all that is known of a plugin is in its file.
 
 Upstream: pkg/scheduler/framework/plugins/registry.go.
 """
@@ -6,58 +6,27 @@ Upstream: pkg/scheduler/framework/plugins/registry.go.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 
-from kwhatif.framework.interface import Plugin
-from kwhatif.plugins.default_binder import DefaultBinder
-from kwhatif.plugins.default_preemption import DefaultPreemption
-from kwhatif.plugins.dynamic_resources import DynamicResources
-from kwhatif.plugins.image_locality import ImageLocality
-from kwhatif.plugins.in_tree_volume_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits
-from kwhatif.plugins.inter_pod_affinity import InterPodAffinity
-from kwhatif.plugins.node_affinity import NodeAffinity
-from kwhatif.plugins.node_declared_features import NodeDeclaredFeatures
-from kwhatif.plugins.node_name import NodeName
-from kwhatif.plugins.node_ports import NodePorts
-from kwhatif.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
-from kwhatif.plugins.node_resources_fit import NodeResourcesFit
-from kwhatif.plugins.node_unschedulable import NodeUnschedulable
-from kwhatif.plugins.node_volume_limits import NodeVolumeLimits
-from kwhatif.plugins.pod_topology_spread import PodTopologySpread
-from kwhatif.plugins.priority_sort import PrioritySort
-from kwhatif.plugins.scheduling_gates import SchedulingGates
-from kwhatif.plugins.taint_toleration import TaintToleration
-from kwhatif.plugins.volume_binding import VolumeBinding
-from kwhatif.plugins.volume_restrictions import VolumeRestrictions
-from kwhatif.plugins.volume_zone import VolumeZone
+from kwhatif.framework.declaration import Declaration
 
-__all__ = ["IN_TREE"]
+__all__ = ["declared_in", "in_tree_plugins"]
 
-_PLUGINS: tuple[type[Plugin[Any, Any]], ...] = (
-    AzureDiskLimits,
-    CinderLimits,
-    DefaultBinder,
-    DefaultPreemption,
-    DynamicResources,
-    EBSLimits,
-    GCEPDLimits,
-    ImageLocality,
-    InterPodAffinity,
-    NodeAffinity,
-    NodeDeclaredFeatures,
-    NodeName,
-    NodePorts,
-    NodeResourcesBalancedAllocation,
-    NodeResourcesFit,
-    NodeUnschedulable,
-    NodeVolumeLimits,
-    PodTopologySpread,
-    PrioritySort,
-    SchedulingGates,
-    TaintToleration,
-    VolumeBinding,
-    VolumeRestrictions,
-    VolumeZone,
-)
-IN_TREE: Mapping[str, type[Plugin[Any, Any]]] = {plugin.name: plugin for plugin in _PLUGINS}
-"""Name -> class."""
+
+@cache
+def in_tree_plugins() -> Mapping[str, type[Declaration]]:
+    """Name -> class, sorted, of all files beside this one. They are imported when somebody asks."""
+    return declared_in(__name__, __path__)
+
+
+def declared_in(package: str, path: list[str]) -> Mapping[str, type[Declaration]]:
+    """The plugins that the files of a package define, but not those of packages beneath it."""
+    found: dict[str, type[Declaration]] = {}
+    for each in iter_modules(path):
+        module = import_module(f"{package}.{each.name}")
+        if not each.ispkg:
+            known = (one for one in vars(module).values() if isinstance(one, type) and issubclass(one, Declaration))
+            found |= {one.name: one for one in known if one.__module__ == module.__name__ and "name" in vars(one)}
+    return dict(sorted(found.items()))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from kwhatif.framework.declaration import Default
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.interface import Plugin
 
 
 class DefaultBinder(Plugin[None, None]):
     name = "DefaultBinder"
+    default = Default(220)
 
     def bind(self, pod: PodInfo, node: str, state: None) -> None:
         return None

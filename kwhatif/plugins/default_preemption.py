@@ -6,6 +6,12 @@ Upstream: plugins/defaultpreemption/default_preemption.go.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from typing import Any
+from kwhatif.golang.field_errors import Path
+from kwhatif.golang.vocabulary import Int32
+from kwhatif.versions import Features
+from kwhatif.framework.declaration import Args, Default
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -15,11 +21,37 @@ from kwhatif.framework.interface import Plugin, PostFilterResult
 from kwhatif.framework.status import Status
 
 
+class DefaultPreemptionArgs(Args):
+    """Bounds on the nodes that preemption tries: percent of all nodes, 0..100, and an absolute number."""
+
+    min_candidate_nodes_percentage: Int32 = 10
+    min_candidate_nodes_absolute: Int32 = 100
+
+
 class DefaultPreemption(Plugin[None, None]):
     name = "DefaultPreemption"
+    args = DefaultPreemptionArgs
+    default = Default(190)
     requeue_on = MappingProxyType({})
     reads = ("PodDisruptionBudget",)
     also = ("preEnqueue",)
+
+    @classmethod
+    def points(cls, features: Features) -> Collection[str]:
+        found = super().points(features)
+        return found if features.preemption_holds_preemptors_back else set(found) - {"preEnqueue"}
+
+    @classmethod
+    def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
+        percentage, absolute = args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute
+        of_percentage, of_absolute = path.child("minCandidateNodesPercentage"), path.child("minCandidateNodesAbsolute")
+        if not 0 <= percentage <= 100:
+            yield of_percentage.invalid(percentage, "not in valid range [0, 100]")
+        if absolute < 0:
+            yield of_absolute.invalid(absolute, "not in valid range [0, inf)")
+        if percentage == absolute == 0:
+            yield of_percentage.invalid(0, "cannot be zero at the same time as minCandidateNodesAbsolute")
+            yield of_absolute.invalid(0, "cannot be zero at the same time as minCandidateNodesPercentage")
 
     def post_filter(self, pod: PodInfo, diagnosis: Diagnosis, state: None) -> PostFilterResult:
         result = self.handle.preempt(pod, diagnosis, self.handle.args)

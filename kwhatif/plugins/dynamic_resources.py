@@ -5,6 +5,13 @@ The search itself is in ``devices/``. Upstream: plugins/dynamicresources/dynamic
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+from collections.abc import Collection
+import msgspec
+from kwhatif.golang.duration import SECOND, Duration
+from kwhatif.golang.field_errors import Path
+from kwhatif.versions import Features
+from kwhatif.framework.declaration import Args, Default
 from collections.abc import Iterator
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -34,12 +41,69 @@ STALE = "cannot schedule extended resource claim"
 RESERVED_FOR_AT_MOST = 256
 
 
+class DynamicResourcesArgs(Args):
+    filter_timeout: Annotated[Duration | None, msgspec.Meta(extra={"always": True})] = None
+    binding_timeout: Duration | None = None
+
+
 class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
     name = "DynamicResources"
+    args = DynamicResourcesArgs
     reads_labels = False
     needs_pre_filter = True
     reads = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
     requeue_on = MappingProxyType({Event.DEVICES_FREED: always, Event.DEVICE_CLAIM_CHANGED: is_own_device_claim})
+
+    @classmethod
+    def exists(cls, features: Features) -> bool:
+        return not features.legacy_plugins
+
+    @classmethod
+    def by_default(cls, features: Features) -> Default | None:
+        # Before DefaultPreemption: giving back an idle claim is gentler than evicting a pod.
+        weight = 2 if features.dynamic_resources_scores else 0
+        return Default(180, weight) if features.dynamic_resource_allocation else None
+
+    @classmethod
+    def points(cls, features: Features) -> Collection[str]:
+        found = set(super().points(features))
+        if features.control_plane_controller_allocates:
+            found |= {"preScore", "postBind"}
+        return found - {
+            *(() if features.dynamic_resources_scores else ("score",)),
+            *(() if features.structured_parameters else ("preBind",)),
+        }
+
+    @classmethod
+    def takes(cls, features: Features) -> type[Args] | None:
+        return cls.args if features.dynamic_resources_has_arguments else None
+
+    @classmethod
+    def unknown_fields(cls, features: Features) -> Collection[str]:
+        return () if features.dynamic_resources_has_binding_timeout else ("bindingTimeout",)
+
+    @classmethod
+    def completed(cls, args: Any, features: Features) -> Any:
+        known = _usual_timeouts(features)
+        given = {name: getattr(args, name) for name in known}
+        return replace(args, **{name: known[name] if value is None else value for name, value in given.items()})
+
+    @classmethod
+    def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
+        known = _usual_timeouts(features)
+        timeout, at = args.filter_timeout, path.child("filterTimeout")
+        if timeout is not None:
+            if known["filter_timeout"] is None:
+                yield at.forbidden("DRASchedulingFilterTimeout feature gate is disabled")
+            elif timeout < 0:
+                yield at.invalid(str(timeout), "must be zero or positive")
+        timeout, at = args.binding_timeout, path.child("bindingTimeout")
+        if timeout is not None:
+            if known["binding_timeout"] is None:
+                gates = "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus"
+                yield at.forbidden(f"{gates} feature gate is disabled")
+            elif timeout < SECOND:
+                yield at.invalid(str(timeout), "must be at least 1 second")
 
     def concerns(self, pod: PodInfo) -> bool:
         if not self.handle.features.dynamic_resource_allocation:
@@ -227,3 +291,12 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
             devices.put(replace(current, status=status))
         state.forget_nodes()
         return None
+
+
+def _usual_timeouts(features: Features) -> dict[str, Duration | None]:
+    """What is filled in; None where a feature gate says that there is no such timeout."""
+    binds = features.dra_device_binding_conditions and features.dra_resource_claim_device_status
+    return {
+        "filter_timeout": Duration.of_seconds(10) if features.dra_scheduler_filter_timeout else None,
+        "binding_timeout": Duration.of_seconds(600) if binds else None,
+    }

@@ -5,6 +5,7 @@ Upstream: plugins/imagelocality/image_locality.go.
 
 from __future__ import annotations
 
+from kwhatif.framework.declaration import Default
 import numpy as np
 
 from kwhatif.cluster.shapes import PodInfo
@@ -19,6 +20,7 @@ MOST_PER_CONTAINER = 1000 * MIB
 
 class ImageLocality(Plugin[None, None]):
     name = "ImageLocality"
+    default = Default(210, weight=1)
     reads_labels = False
     score_scope = Scope.NODE
 

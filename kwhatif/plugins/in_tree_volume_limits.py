@@ -5,6 +5,8 @@ They counted only where no CSI driver had taken over. Upstream, until 1.31: plug
 
 from __future__ import annotations
 
+from kwhatif.framework.declaration import Default
+from kwhatif.versions import Features
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -48,6 +50,21 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
     limit: ClassVar[int]
     reads = ("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass")
     requeue_on: ClassVar[dict[Event, Hint]] = {Event.POD_DELETED: always}
+
+    place: ClassVar[int | None] = None
+    """Where it is among the default plugins, as long as they have it."""
+
+    @classmethod
+    def exists(cls, features: Features) -> bool:
+        return features.in_tree_volume_limits
+
+    @classmethod
+    def removed(cls, features: Features) -> bool:
+        return features.in_tree_volume_limits_are_refused
+
+    @classmethod
+    def by_default(cls, features: Features) -> Default | None:
+        return Default(cls.place) if cls.place is not None and features.in_tree_volume_limits_by_default else None
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Disks | Skip:
         volumes = pod.shape.spec.volumes or ()
@@ -127,6 +144,7 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
 
 class EBSLimits(_InTreeVolumeLimits):
     name = "EBSLimits"
+    place = 100
     source, identity = "aws_elastic_block_store", "volume_id"
     provisioner, resource, limit = "kubernetes.io/aws-ebs", "attachable-volumes-aws-ebs", _EBS
 
@@ -138,12 +156,14 @@ class EBSLimits(_InTreeVolumeLimits):
 
 class GCEPDLimits(_InTreeVolumeLimits):
     name = "GCEPDLimits"
+    place = 110
     source, identity = "gce_persistent_disk", "pd_name"
     provisioner, resource, limit = "kubernetes.io/gce-pd", "attachable-volumes-gce-pd", 16
 
 
 class AzureDiskLimits(_InTreeVolumeLimits):
     name = "AzureDiskLimits"
+    place = 130
     source, identity = "azure_disk", "disk_name"
     provisioner, resource, limit = "kubernetes.io/azure-disk", "attachable-volumes-azure-disk", 16
 

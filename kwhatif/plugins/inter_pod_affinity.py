@@ -5,6 +5,11 @@ Upstream: plugins/interpodaffinity (filtering.go, scoring.go).
 
 from __future__ import annotations
 
+from typing import Any
+from kwhatif.golang.field_errors import Path
+from kwhatif.golang.vocabulary import Bool, Int32
+from kwhatif.versions import Features
+from kwhatif.framework.declaration import Args, Default
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -83,8 +88,17 @@ class Known:
         return terms.about(shape.namespace, shape.labels, self.namespaces.get(shape.namespace, {}))
 
 
+class InterPodAffinityArgs(Args):
+    """``hard_pod_affinity_weight``, 0..100, is the weight in scoring of required terms of existing pods."""
+
+    hard_pod_affinity_weight: Int32 = 1
+    ignore_preferred_terms_of_existing_pods: Bool = False
+
+
 class InterPodAffinity(Plugin[Neighbours, Preferences]):
     name = "InterPodAffinity"
+    args = InterPodAffinityArgs
+    default = Default(170, weight=2)
     needs_pre_filter = True
     needs_pre_score = True
     reads = ("Namespace",)
@@ -94,6 +108,12 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
             Event.POD_DELETED: lambda waiting, happening: _was_in_the_way(waiting, happening),
         }
     )
+
+    @classmethod
+    def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
+        weight = args.hard_pod_affinity_weight
+        if not 0 <= weight <= 100:
+            yield path.child("hardPodAffinityWeight").invalid(weight, "not in valid range [0, 100]")
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)

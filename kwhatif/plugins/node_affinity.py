@@ -5,6 +5,12 @@ Upstream: plugins/nodeaffinity/node_affinity.go.
 
 from __future__ import annotations
 
+from typing import Any
+from kwhatif.api.core import NodeAffinity as Affinity
+from kwhatif.golang.field_errors import Path
+from kwhatif.plugins.shared.added_affinity import validate_added_affinity
+from kwhatif.versions import Features
+from kwhatif.framework.declaration import Args, Default
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -31,12 +37,25 @@ class Preferences:
     terms: tuple[Preference, ...]
 
 
+class NodeAffinityArgs(Args):
+    """``added_affinity`` holds for every pod, besides its own."""
+
+    added_affinity: Affinity | None = None
+
+
 class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
     name = "NodeAffinity"
+    args = NodeAffinityArgs
+    default = Default(60, weight=2)
     reads_labels = False
     requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
     score_scope = Scope.NODE
+
+    @classmethod
+    def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
+        if args.added_affinity is not None:
+            yield from validate_added_affinity(path.child("addedAffinity"), args.added_affinity)
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)

@@ -6,6 +6,7 @@ are inferred for scheduling appear here.
 
 from __future__ import annotations
 
+from kwhatif.framework.declaration import Default
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -32,6 +33,14 @@ class NodeDeclaredFeatures(Plugin[NeededFeatures, None]):
     needs_pre_filter = True
     requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
+
+    @classmethod
+    def exists(cls, features: Features) -> bool:
+        return features.gang_scheduling_plugin
+
+    @classmethod
+    def by_default(cls, features: Features) -> Default | None:
+        return Default(240) if features.node_declared_features else None
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> NeededFeatures | Skip:
         if not self.handle.features.node_declared_features:

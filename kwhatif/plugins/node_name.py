@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kwhatif.framework.declaration import Default
 from collections.abc import Iterator
 from types import MappingProxyType
 
@@ -15,6 +16,7 @@ from kwhatif.framework.status import Rejection
 
 class NodeName(Plugin[None, None]):
     name = "NodeName"
+    default = Default(40)
     reads_labels = False
     requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE

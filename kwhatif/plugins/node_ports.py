@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kwhatif.framework.declaration import Default
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -26,6 +27,7 @@ class WantedPorts:
 
 class NodePorts(Plugin[WantedPorts, None]):
     name = "NodePorts"
+    default = Default(70)
     reads_labels = False
     needs_pre_filter = True
     filter_scope = Scope.ROW

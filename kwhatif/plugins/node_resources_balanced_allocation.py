@@ -5,6 +5,13 @@ Upstream: plugins/noderesources/balanced_allocation.go.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+from msgspec.structs import replace
+from kwhatif.golang.field_errors import Path
+from kwhatif.plugins.shared.resource_args import ResourceSpec, weighted
+from kwhatif.versions import Features
+from kwhatif.framework.declaration import Args, Default
 import numpy as np
 
 from kwhatif.cluster.requests import scored_requests
@@ -17,10 +24,31 @@ from kwhatif.framework.status import SKIP, Skip
 from kwhatif.plugins.shared.device_totals import scores_devices, with_devices
 
 
+class NodeResourcesBalancedAllocationArgs(Args):
+    resources: tuple[ResourceSpec, ...] = ()
+
+
 class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
     name = "NodeResourcesBalancedAllocation"
+    args = NodeResourcesBalancedAllocationArgs
+    default = Default(200, weight=1)
     reads_labels = False
     score_scope = Scope.ROW
+
+    @classmethod
+    def completed(cls, args: Any, features: Features) -> Any:
+        return replace(args, resources=weighted(args.resources))
+
+    @classmethod
+    def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
+        seen = set()
+        for index, resource in enumerate(args.resources):
+            at = path.child("resources").index(index)
+            if resource.name in seen:
+                yield at.child("name").duplicate(resource.name)
+            seen.add(resource.name)
+            if resource.weight != 1:
+                yield at.child("weight").invalid(resource.weight, "must be 1")
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)

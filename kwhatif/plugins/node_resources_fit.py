@@ -5,6 +5,14 @@ Upstream: plugins/noderesources/fit.go and its three scoring strategies.
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+import msgspec
+from msgspec.structs import replace
+from kwhatif.golang.field_errors import Path
+from kwhatif.golang.vocabulary import ConfigStruct
+from kwhatif.plugins.shared.resource_args import (ResourceSpec, UtilizationShapePoint, label_problems, shape_problems, weight_problems, weighted)
+from kwhatif.versions import Features
+from kwhatif.framework.declaration import Args, Default
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -25,6 +33,10 @@ from kwhatif.plugins.shared.device_totals import left_to_devices, scores_devices
 from kwhatif.plugins.shared.resource_rates import Rate, least_allocated, most_allocated, requested_to_capacity_ratio
 
 NO_SIDECARS = "Pod has a restartable init container and the SidecarContainers feature is disabled"
+LEAST_ALLOCATED = "LeastAllocated"
+MOST_ALLOCATED = "MostAllocated"
+REQUESTED_TO_CAPACITY_RATIO = "RequestedToCapacityRatio"
+STRATEGIES = (LEAST_ALLOCATED, MOST_ALLOCATED, REQUESTED_TO_CAPACITY_RATIO)
 _ALWAYS_COMPARED = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -37,13 +49,55 @@ class Wanted:
     amounts: Int64Array
 
 
+class RequestedToCapacityRatioParam(ConfigStruct):
+    shape: tuple[UtilizationShapePoint, ...] = ()
+
+
+class ScoringStrategy(ConfigStruct):
+    """``type`` is one of ``STRATEGIES``."""
+
+    type: Annotated[str, msgspec.Meta(extra={"go": "v1.ScoringStrategyType"})] = ""
+    resources: tuple[ResourceSpec, ...] = ()
+    requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None
+
+
+class NodeResourcesFitArgs(Args):
+    ignored_resources: tuple[str, ...] = ()
+    ignored_resource_groups: tuple[str, ...] = ()
+    scoring_strategy: ScoringStrategy = ScoringStrategy(type=LEAST_ALLOCATED)
+
+
 class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
     name = "NodeResourcesFit"
+    args = NodeResourcesFitArgs
+    default = Default(80, weight=1)
+    checked_at_start = True
+    left_to_extenders = "ignored_resources"
     reads_labels = False
     needs_pre_filter = True
     filter_scope = Scope.ROW
     score_scope = Scope.ROW
     requeue_on = MappingProxyType({Event.POD_DELETED: always})
+
+    @classmethod
+    def points(cls, features: Features) -> Collection[str]:
+        return {*super().points(features), *(("placementScore",) if features.pod_group_placement else ())}
+
+    @classmethod
+    def completed(cls, args: Any, features: Features) -> Any:
+        strategy = args.scoring_strategy
+        return replace(args, scoring_strategy=replace(strategy, resources=weighted(strategy.resources)))
+
+    @classmethod
+    def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
+        for index, name in enumerate(args.ignored_resources):
+            yield from label_problems(path.child("ignoredResources").index(index), name)
+        for index, group in enumerate(args.ignored_resource_groups):
+            at = path.child("ignoredResourceGroups").index(index)
+            if "/" in group:
+                yield at.invalid(group, "resource group name can't contain '/'")
+            yield from label_problems(at, group)
+        yield from _strategy_problems(path.child("scoringStrategy"), args.scoring_strategy, features)
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)
@@ -138,11 +192,28 @@ def spell_shortage(name: str, asks: int, used: int, capacity: int) -> str:
 
 
 def _strategy(strategy: object) -> Rate:
-    kind = getattr(strategy, "type", None) or "LeastAllocated"
-    if kind == "MostAllocated":
+    kind = getattr(strategy, "type", None) or LEAST_ALLOCATED
+    if kind == MOST_ALLOCATED:
         return most_allocated
-    if kind == "RequestedToCapacityRatio":
+    if kind == REQUESTED_TO_CAPACITY_RATIO:
         ratio = getattr(strategy, "requested_to_capacity_ratio", None)
         shape = (ratio.shape if ratio else None) or ()
         return requested_to_capacity_ratio(tuple((point.utilization, point.score) for point in shape))
     return least_allocated
+
+
+def _strategy_problems(path: Path, strategy: ScoringStrategy, features: Features) -> Iterator[str]:
+    if strategy.type not in STRATEGIES:
+        yield path.child("type").unsupported(strategy.type, STRATEGIES)
+    yield from weight_problems(path.child("resources"), strategy.resources)
+    ratio, at = strategy.requested_to_capacity_ratio, path.child("requestedToCapacityRatio")
+    if not features.ratio_shape_must_match_strategy:
+        if ratio is not None:
+            yield from shape_problems(path.child("shape"), ratio.shape, features)
+    elif strategy.type == REQUESTED_TO_CAPACITY_RATIO:
+        if ratio is None:
+            yield at.required("must be specified when type is RequestedToCapacityRatio")
+        else:
+            yield from shape_problems(at.child("shape"), ratio.shape, features)
+    elif ratio is not None:
+        yield at.forbidden("must be nil when type is not RequestedToCapacityRatio")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kwhatif.framework.declaration import Default
 from collections.abc import Iterator
 from types import MappingProxyType
 
@@ -17,6 +18,7 @@ CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 class NodeUnschedulable(Plugin[None, None]):
     name = "NodeUnschedulable"
+    default = Default(30)
     reads_labels = False
     requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE

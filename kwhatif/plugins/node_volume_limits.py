@@ -5,6 +5,7 @@ Upstream: plugins/nodevolumelimits/csi.go.
 
 from __future__ import annotations
 
+from kwhatif.framework.declaration import Default
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -78,6 +79,7 @@ class NewVolumes:
 
 class NodeVolumeLimits(Plugin[NewVolumes, None]):
     name = "NodeVolumeLimits"
+    default = Default(120)
     reads_labels = False
     requeue_on = MappingProxyType({Event.POD_DELETED: lambda waiting, happening: _had_volumes(happening)})
     reads = ("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "VolumeAttachment")

@@ -5,6 +5,11 @@ Upstream: plugins/podtopologyspread (common.go, filtering.go, scoring.go).
 
 from __future__ import annotations
 
+from typing import Any
+from kwhatif.golang.field_errors import Path
+from kwhatif.plugins.shared.spread_args import PodTopologySpreadArgs, spread_problems
+from kwhatif.versions import Features
+from kwhatif.framework.declaration import Default
 import math
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -68,9 +73,15 @@ class Scores:
 
 class PodTopologySpread(Plugin[Spread, Scores]):
     name = "PodTopologySpread"
+    args = PodTopologySpreadArgs
+    default = Default(160, weight=2)
     needs_pre_filter = True
     needs_pre_score = True
     reads = ("ReplicaSet", "ReplicationController", "Service", "StatefulSet")
+
+    @classmethod
+    def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
+        return spread_problems(path, args)
 
     @property
     def requeue_hints(self) -> Mapping[Event, Hint]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kwhatif.framework.declaration import Default
+from kwhatif.versions import Features
 from types import MappingProxyType
 
 from kwhatif.cluster.shapes import PodInfo
@@ -14,6 +16,16 @@ class SchedulingGates(Plugin[None, None]):
     name = "SchedulingGates"
     reads_labels = False
     requeue_on = MappingProxyType({Event.GATES_REMOVED: lambda waiting, happening: happening.pod is waiting})
+
+    @classmethod
+    def exists(cls, features: Features) -> bool:
+        return not features.legacy_plugins
+
+    @classmethod
+    def by_default(cls, features: Features) -> Default | None:
+        if features.scheduling_gates_come_first:
+            return Default(10)
+        return Default(230) if features.pod_scheduling_readiness else None
 
     def concerns(self, pod: PodInfo) -> bool:
         return bool(pod.shape.spec.scheduling_gates)

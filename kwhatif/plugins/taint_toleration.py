@@ -5,6 +5,7 @@ Upstream: plugins/tainttoleration/taint_toleration.go.
 
 from __future__ import annotations
 
+from kwhatif.framework.declaration import Default
 from collections.abc import Iterator
 from types import MappingProxyType
 
@@ -21,6 +22,7 @@ from kwhatif.framework.status import Rejection
 
 class TaintToleration(Plugin[None, None]):
     name = "TaintToleration"
+    default = Default(50, weight=3)
     reads_labels = False
     requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE

@@ -5,6 +5,14 @@ Upstream: plugins/volumebinding (volume_binding.go, binder.go).
 
 from __future__ import annotations
 
+from typing import Any
+from collections.abc import Collection
+from msgspec.structs import replace
+from kwhatif.golang.field_errors import Path
+from kwhatif.golang.vocabulary import Int64
+from kwhatif.plugins.shared.resource_args import UtilizationShapePoint, shape_problems
+from kwhatif.versions import Features
+from kwhatif.framework.declaration import Args, Default
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -64,8 +72,17 @@ class Claims:
     reserved: tuple[list[str], list[tuple[str, str]]] = field(default_factory=lambda: ([], []))
 
 
+class VolumeBindingArgs(Args):
+    """``shape`` is the curve of the score, for those who score by capacity."""
+
+    bind_timeout_seconds: Int64 = 600
+    shape: tuple[UtilizationShapePoint, ...] | None = None
+
+
 class VolumeBinding(Plugin[Claims, Claims]):
     name = "VolumeBinding"
+    args = VolumeBindingArgs
+    default = Default(140)
     reads_labels = False
     needs_pre_filter = True
     reads = (
@@ -79,11 +96,37 @@ class VolumeBinding(Plugin[Claims, Claims]):
     also = ("preBind",)
     requeue_on = MappingProxyType({Event.VOLUME_CHANGED: always, Event.CLAIM_CHANGED: is_own_claim})
 
+    @classmethod
+    def points(cls, features: Features) -> Collection[str]:
+        found = super().points(features)
+        return found if features.volume_binding_skips_score else set(found) - {"preScore"}
+
+    @classmethod
+    def completed(cls, args: Any, features: Features) -> Any:
+        if args.shape or not _scores(features):
+            return args
+        scores = (0, 10) if features.capacity_shape_rises else (10, 0)
+        points = zip((0, 100), scores, strict=True)
+        return replace(args, shape=tuple(UtilizationShapePoint(utilization=u, score=score) for u, score in points))
+
+    @classmethod
+    def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
+        if args.bind_timeout_seconds < 0:
+            problem = "invalid BindTimeoutSeconds, should not be a negative value"
+            yield path.child("bindTimeoutSeconds").invalid(args.bind_timeout_seconds, problem)
+        if _scores(features):
+            yield from shape_problems(path.child("shape"), args.shape or (), features)
+        elif args.shape is not None:
+            # Go prints the points by their internal names.
+            points = [{"Utilization": point.utilization, "Score": point.score} for point in args.shape]
+            gate = "VolumeCapacityPriority" if features.capacity_shape_rises else "StorageCapacityScoring"
+            problem = f"unexpected field `shape`, remove it or turn on the feature gate {gate}"
+            yield path.child("shape").invalid(points, problem)
+
     def concerns(self, pod: PodInfo) -> bool:
         # Where it scores at all, it may score pods without volumes, too.
         features = self.handle.features
-        scores = features.storage_capacity_scoring or features.volume_capacity_priority
-        return pod.shape.has_volumes or scores or not features.volume_binding_skips_score
+        return pod.shape.has_volumes or _scores(features) or not features.volume_binding_skips_score
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Claims | Skip | Status:
         if not pod.shape.spec.volumes:
@@ -197,7 +240,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
 
     def score(self, pod: PodInfo, nodes: NodeView, state: Claims) -> Int64Array:
         features = self.handle.features
-        if not (features.storage_capacity_scoring or features.volume_capacity_priority):
+        if not _scores(features):
             return np.zeros(nodes.size, np.int64)
         choice = self._choice(state)
         # The older gate's score looks at volumes that are there, not at those to be made.
@@ -231,6 +274,11 @@ class VolumeBinding(Plugin[Claims, Claims]):
     def unreserve(self, pod: PodInfo, node: str, state: Claims | None) -> None:
         if state is not None:
             state.cluster.storage.release(*state.reserved)
+
+
+def _scores(features: Features) -> bool:
+    """Whether it scores by capacity, and so may be given a shape."""
+    return features.storage_capacity_scoring or features.volume_capacity_priority
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ Upstream: plugins/volumerestrictions/volume_restrictions.go.
 
 from __future__ import annotations
 
+from kwhatif.framework.declaration import Default
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,6 +68,7 @@ class ClaimsInUse:
 
 class VolumeRestrictions(Plugin[Restrictions, None]):
     name = "VolumeRestrictions"
+    default = Default(90)
     reads_labels = False
     reads = ("PersistentVolumeClaim",)
 

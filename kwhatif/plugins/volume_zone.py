@@ -5,6 +5,7 @@ Upstream: plugins/volumezone/volume_zone.go.
 
 from __future__ import annotations
 
+from kwhatif.framework.declaration import Default
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -45,6 +46,7 @@ class Topologies:
 
 class VolumeZone(Plugin[Topologies, None]):
     name = "VolumeZone"
+    default = Default(150)
     reads_labels = False
 
     @property

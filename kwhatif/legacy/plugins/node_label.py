@@ -5,6 +5,11 @@ Upstream, until 1.22: plugins/nodelabel/node_label.go.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+from kwhatif.framework.declaration import Args
+from kwhatif.golang.field_errors import Path
+from kwhatif.versions import Features
 from collections.abc import Iterator
 from types import MappingProxyType
 
@@ -17,12 +22,28 @@ from kwhatif.framework.interface import MAX_SCORE, Plugin, Scope
 from kwhatif.framework.status import Rejection
 
 
+class NodeLabelArgs(Args):
+    """Labels that nodes must have and must not have, and those they had better have or not have."""
+
+    present_labels: tuple[str, ...] = ()
+    absent_labels: tuple[str, ...] = ()
+    present_labels_preference: tuple[str, ...] = ()
+    absent_labels_preference: tuple[str, ...] = ()
+
+
 class NodeLabel(Plugin[None, None]):
     name = "NodeLabel"
+    args = NodeLabelArgs
     reads_labels = False
     filter_scope = Scope.NODE
     score_scope = Scope.NODE
     requeue_on = MappingProxyType({})
+
+    @classmethod
+    def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
+        yield from _conflicts(path, "presentLabels", args.present_labels, "absentLabels", args.absent_labels)
+        wishes = args.present_labels_preference, args.absent_labels_preference
+        yield from _conflicts(path, "presentLabelsPreference", wishes[0], "absentLabelsPreference", wishes[1])
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
         args = self.handle.args
@@ -49,3 +70,11 @@ class NodeLabel(Plugin[None, None]):
         wishes = len(args.present_labels_preference) + len(args.absent_labels_preference)
         scores: Int64Array = nodes.of(total // max(wishes, 1))
         return scores
+
+
+def _conflicts(path: Path, name: str, present: Sequence[str], other: str, absent: Sequence[str]) -> Iterator[str]:
+    """Labels that nodes are to have and not to have."""
+    for index, label in enumerate(absent):
+        if label in present:
+            where = len(present) - 1 - present[::-1].index(label)
+            yield path.child(name).index(where).invalid(label, f"conflict with {path.child(other).index(index).text}")

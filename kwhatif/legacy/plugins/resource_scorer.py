@@ -6,6 +6,13 @@ since then strategies of NodeResourcesFit.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+from msgspec.structs import replace
+from kwhatif.framework.declaration import Args
+from kwhatif.golang.field_errors import Path
+from kwhatif.plugins.shared.resource_args import ResourceSpec, UtilizationShapePoint, shape_problems, weight_problems, weighted
+from kwhatif.versions import Features
 from kwhatif.cluster.requests import NON_ZERO, scored_requests
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
@@ -15,12 +22,33 @@ from kwhatif.framework.interface import Handle, Plugin, Scope
 from kwhatif.plugins.shared.resource_rates import Rate, least_allocated, most_allocated, requested_to_capacity_ratio
 
 
+class NodeResourcesLeastAllocatedArgs(Args):
+    resources: tuple[ResourceSpec, ...] = ()
+
+
+class NodeResourcesMostAllocatedArgs(Args):
+    resources: tuple[ResourceSpec, ...] = ()
+
+
+class RequestedToCapacityRatioArgs(Args):
+    shape: tuple[UtilizationShapePoint, ...] = ()
+    resources: tuple[ResourceSpec, ...] = ()
+
+
 class _ResourceScorer(Plugin[None, None]):
     """A scorer of its own: it counts requests as these plugins did, container by container."""
 
     reads_labels = False
     score_scope = Scope.ROW
     rate: Rate
+
+    @classmethod
+    def completed(cls, args: Any, features: Features) -> Any:
+        return replace(args, resources=weighted(args.resources))
+
+    @classmethod
+    def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
+        return weight_problems(path.child("resources"), args.resources)
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
         cluster = nodes.cluster
@@ -36,16 +64,27 @@ class _ResourceScorer(Plugin[None, None]):
 
 class NodeResourcesLeastAllocated(_ResourceScorer):
     name = "NodeResourcesLeastAllocated"
+    args = NodeResourcesLeastAllocatedArgs
     rate = staticmethod(least_allocated)
 
 
 class NodeResourcesMostAllocated(_ResourceScorer):
     name = "NodeResourcesMostAllocated"
+    args = NodeResourcesMostAllocatedArgs
     rate = staticmethod(most_allocated)
 
 
 class RequestedToCapacityRatio(_ResourceScorer):
     name = "RequestedToCapacityRatio"
+    args = RequestedToCapacityRatioArgs
+
+    @classmethod
+    def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
+        yield from shape_problems(path.child("shape"), args.shape, features)
+        for index, resource in enumerate(args.resources):
+            if resource.weight < 1:
+                problem = f"resource weight of {resource.name} not in valid range [1, inf)"
+                yield path.child("resources").index(index).child("weight").invalid(resource.weight, problem)
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)

@@ -5,6 +5,7 @@ Upstream, until 1.22: plugins/serviceaffinity/service_affinity.go.
 
 from __future__ import annotations
 
+from kwhatif.framework.declaration import Args
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,8 +34,16 @@ class Companions:
     asked: Mapping[str, str]
 
 
+class ServiceAffinityArgs(Args):
+    """Labels whose values the nodes of a service's pods share, and those whose values they are spread over."""
+
+    affinity_labels: tuple[str, ...] = ()
+    anti_affinity_labels_preference: tuple[str, ...] = ()
+
+
 class ServiceAffinity(Plugin[Companions, None]):
     name = "ServiceAffinity"
+    args = ServiceAffinityArgs
     needs_pre_filter = True
     reads = ("Service",)
 

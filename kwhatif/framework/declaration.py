@@ -1,0 +1,87 @@
+"""What a plugin says of itself before there is a cluster: its arguments, where it runs, whether it is on by default.
+
+Configurations are read, completed, validated and printed by this alone. Upstream: kube-scheduler/config/v1 and
+scheduler/apis/config (types_pluginargs.go, default_plugins.go, defaults.go, validation_pluginargs.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kwhatif.golang.field_errors import Path
+from kwhatif.golang.vocabulary import ConfigStruct
+from kwhatif.versions import Features
+
+__all__ = ["Args", "Declaration", "Default"]
+
+
+class Args(ConfigStruct):
+    """The arguments of one plugin; the class is named after the plugin, with ``Args`` appended.
+
+    A field's default is upstream's, unless it depends on a feature gate or on another field (``completed``).
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """A plugin of every profile that does not say otherwise.
+
+    ``place`` is its place among the others, the lowest first, with gaps; ``weight`` 0 means that none is set.
+    """
+
+    place: int
+    weight: int = 0
+
+
+class Declaration:
+    """One plugin of kube-scheduler. On its own it stands for a plugin that is known but not modelled."""
+
+    name: ClassVar[str]
+    args: ClassVar[type[Args] | None] = None
+    default: ClassVar[Default | None] = None
+    checked_at_start: ClassVar[bool] = False
+    """Its arguments are not validated with the configuration but when the plugin starts."""
+    left_to_extenders: ClassVar[str] = ""
+    """The argument that lists the resources which extenders take over."""
+
+    @classmethod
+    def exists(cls, features: Features) -> bool:
+        """Whether this kube-scheduler has the plugin."""
+        return True
+
+    @classmethod
+    def removed(cls, features: Features) -> bool:
+        """Whether this kube-scheduler refuses configurations that name the plugin, which it once had."""
+        return False
+
+    @classmethod
+    def points(cls, features: Features) -> Collection[str]:
+        """The extension points it has."""
+        raise NotImplementedError
+
+    @classmethod
+    def by_default(cls, features: Features) -> Default | None:
+        """Where it is in profiles that do not say otherwise; None if it is not."""
+        return cls.default
+
+    @classmethod
+    def takes(cls, features: Features) -> type[Args] | None:
+        """Its arguments; None if it has none, and whatever is given is left as it is."""
+        return cls.args
+
+    @classmethod
+    def unknown_fields(cls, features: Features) -> Collection[str]:
+        """Fields of its arguments that only later minors know, as YAML spells them."""
+        return ()
+
+    @classmethod
+    def completed(cls, args: Any, features: Features) -> Any:
+        """The arguments with what is filled in for fields left out."""
+        return args
+
+    @classmethod
+    def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
+        """Every reason to refuse the completed arguments, in upstream's words."""
+        return iter(())
