@@ -14,10 +14,11 @@ from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.api.others import PodDisruptionBudget, ReplicaSet, StatefulSet
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.framework.declaration import Declaration
 from kwhatif.framework.interface import Handle, Plugin, PostFilterResult
 from kwhatif.framework.status import Status
-from kwhatif.legacy.plugins import LEGACY
-from kwhatif.plugins import IN_TREE
+from kwhatif.legacy.plugins import legacy_plugins
+from kwhatif.plugins import in_tree_plugins
 from kwhatif.policy.intree import in_tree
 from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.driver import Driver, Options
@@ -421,6 +422,14 @@ def features_with(**rules: bool) -> Features:
         object.__setattr__(made, name, rules.get(name, getattr(FEATURES, name)))
     assert rules.keys() <= set(Features.__slots__)
     return made
+
+
+def _modelled(plugins: Mapping[str, type[Declaration]]) -> dict[str, type[Plugin[Any, Any]]]:
+    return {name: plugin for name, plugin in plugins.items() if issubclass(plugin, Plugin)}
+
+
+IN_TREE, LEGACY = _modelled(in_tree_plugins()), _modelled(legacy_plugins())
+"""Name -> class of the plugins that are more than known by name."""
 
 
 def handle_for(name: str, args: Json | None = None, *, features: Features = FEATURES) -> Handle:

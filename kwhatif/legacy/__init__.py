@@ -5,20 +5,15 @@ Nothing imports this room. ``ROOM`` is what ``kwhatif.policy.older.legacy`` hand
 
 from __future__ import annotations
 
-from typing import Any
-
 from kwhatif.legacy.formats import read_legacy
 from kwhatif.legacy.plugin_facts import POINTS, default_plugins
+from kwhatif.legacy.plugins import legacy_plugins
 from kwhatif.legacy.translation import translated
 from kwhatif.policy.older import Legacy
 
 __all__ = ["ROOM"]
 
 
-def _plugin(name: str) -> type[Any] | None:
-    from kwhatif.legacy.plugins import LEGACY
-
-    return LEGACY.get(name)
-
-
-ROOM = Legacy(read=read_legacy, points=POINTS, default_plugins=default_plugins, translated=translated, plugin=_plugin)
+ROOM = Legacy(
+    read=read_legacy, points=POINTS, default_plugins=default_plugins, translated=translated, plugins=legacy_plugins
+)

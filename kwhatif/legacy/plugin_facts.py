@@ -15,21 +15,13 @@ __all__ = ["POINTS", "default_plugins"]
 POINTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"), ("filter",)),
     "DefaultPreemption": ("postFilter",),
-    "NodeLabel": ("filter", "score"),
-    "NodePreferAvoidPods": ("score",),
-    "NodeResourceLimits": ("preScore", "score"),
     "NodeResourcesBalancedAllocation": ("score",),
     "NodeResourcesFit": ("preFilter", "filter", "score"),
-    "NodeResourcesLeastAllocated": ("score",),
-    "NodeResourcesMostAllocated": ("score",),
     "NodeVolumeLimits": ("filter",),
-    "RequestedToCapacityRatio": ("score",),
-    "SelectorSpread": ("preScore", "score"),
-    "ServiceAffinity": ("preFilter", "filter", "score"),
     "VolumeBinding": ("preFilter", "filter", "score", "reserve", "preBind"),
     "VolumeZone": ("filter",),
 }
-"""The extension points of plugins that later minors do not have, or not with these points."""
+"""The extension points of plugins that have others in later minors."""
 
 _DEFAULTS: dict[str, tuple[str, ...]] = {
     "queue_sort": ("PrioritySort",),

@@ -12,8 +12,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kwhatif.framework.declaration import Args
 from kwhatif.golang.field_errors import ROOT
 from kwhatif.golang.spelling import go_quote
+from kwhatif.legacy.plugins.node_label import NodeLabelArgs
+from kwhatif.legacy.plugins.resource_scorer import (
+    NodeResourcesLeastAllocatedArgs,
+    NodeResourcesMostAllocatedArgs,
+    RequestedToCapacityRatioArgs,
+)
+from kwhatif.legacy.plugins.service_affinity import ServiceAffinityArgs
 from kwhatif.legacy.policy_names import (
     DEFAULT_PREDICATES,
     DEFAULT_PRIORITIES,
@@ -27,17 +35,9 @@ from kwhatif.legacy.policy_names import (
     Use,
 )
 from kwhatif.legacy.policy_structs import Policy, PredicatePolicy, PriorityPolicy
-from kwhatif.policy.args import (
-    Args,
-    InterPodAffinityArgs,
-    NodeLabelArgs,
-    NodeResourcesLeastAllocatedArgs,
-    NodeResourcesMostAllocatedArgs,
-    PodTopologySpreadArgs,
-    RequestedToCapacityRatioArgs,
-    ResourceSpec,
-    ServiceAffinityArgs,
-)
+from kwhatif.plugins.inter_pod_affinity import InterPodAffinityArgs
+from kwhatif.plugins.shared.resource_args import ResourceSpec
+from kwhatif.plugins.shared.spread_args import PodTopologySpreadArgs
 from kwhatif.policy.structs import (
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,

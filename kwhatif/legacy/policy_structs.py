@@ -6,7 +6,7 @@ A list that is absent is not an empty one: without predicates or priorities, the
 from __future__ import annotations
 
 from kwhatif.golang.vocabulary import Bool, ConfigStruct, Int32, Int64, Text
-from kwhatif.policy.args import ResourceSpec, UtilizationShapePoint
+from kwhatif.plugins.shared.resource_args import ResourceSpec, UtilizationShapePoint
 from kwhatif.policy.structs import Extender
 
 __all__ = [

@@ -16,26 +16,26 @@ from kwhatif.api.core import (
     PreferredSchedulingTerm,
     TopologySpreadConstraint,
 )
+from kwhatif.framework.declaration import Args
 from kwhatif.golang.vocabulary import ConfigStruct
-from kwhatif.policy.args import (
-    LEAST_ALLOCATED,
-    LIST_DEFAULTING,
-    MOST_ALLOCATED,
-    REQUESTED_TO_CAPACITY_RATIO,
-    SYSTEM_DEFAULTING,
-    Args,
-    NodeAffinityArgs,
-    NodeLabelArgs,
-    NodeResourcesFitArgs,
+from kwhatif.legacy.plugins.node_label import NodeLabelArgs
+from kwhatif.legacy.plugins.resource_scorer import (
     NodeResourcesLeastAllocatedArgs,
     NodeResourcesMostAllocatedArgs,
-    PodTopologySpreadArgs,
     RequestedToCapacityRatioArgs,
-    RequestedToCapacityRatioParam,
-    ResourceSpec,
-    ScoringStrategy,
-    ServiceAffinityArgs,
 )
+from kwhatif.legacy.plugins.service_affinity import ServiceAffinityArgs
+from kwhatif.plugins.node_affinity import NodeAffinityArgs
+from kwhatif.plugins.node_resources_fit import (
+    LEAST_ALLOCATED,
+    MOST_ALLOCATED,
+    REQUESTED_TO_CAPACITY_RATIO,
+    NodeResourcesFitArgs,
+    RequestedToCapacityRatioParam,
+    ScoringStrategy,
+)
+from kwhatif.plugins.shared.resource_args import ResourceSpec
+from kwhatif.plugins.shared.spread_args import LIST_DEFAULTING, SYSTEM_DEFAULTING, PodTopologySpreadArgs
 from kwhatif.policy.defaults import default_args, with_defaults
 from kwhatif.policy.intree import InTree, in_tree
 from kwhatif.policy.older import Conversion

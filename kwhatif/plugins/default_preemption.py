@@ -7,18 +7,18 @@ Upstream: plugins/defaultpreemption/default_preemption.go.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
-from kwhatif.golang.field_errors import Path
-from kwhatif.golang.vocabulary import Int32
-from kwhatif.versions import Features
-from kwhatif.framework.declaration import Args, Default
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.interface import Plugin, PostFilterResult
 from kwhatif.framework.status import Status
+from kwhatif.golang.field_errors import Path
+from kwhatif.golang.vocabulary import Int32
+from kwhatif.versions import Features
 
 
 class DefaultPreemptionArgs(Args):

@@ -5,17 +5,11 @@ The search itself is in ``devices/``. Upstream: plugins/dynamicresources/dynamic
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-from collections.abc import Collection
-import msgspec
-from kwhatif.golang.duration import SECOND, Duration
-from kwhatif.golang.field_errors import Path
-from kwhatif.versions import Features
-from kwhatif.framework.declaration import Args, Default
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -26,11 +20,15 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import default_normalize
+from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.events import Event, always
 from kwhatif.framework.interface import Plugin, PostFilterResult
 from kwhatif.framework.status import SKIP, Code, Rejection, Skip, Status
+from kwhatif.golang.duration import SECOND, Duration
+from kwhatif.golang.field_errors import Path
 from kwhatif.plugins.shared.usable_claims import is_own_device_claim, refusal_of, usable_claims
+from kwhatif.versions import Features
 
 if TYPE_CHECKING:
     from kwhatif.plugins.shared.device_claims import ClaimsOfPod, Group

@@ -5,12 +5,12 @@ Upstream: plugins/imagelocality/image_locality.go.
 
 from __future__ import annotations
 
-from kwhatif.framework.declaration import Default
 import numpy as np
 
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.declaration import Default
 from kwhatif.framework.interface import MAX_SCORE, Plugin, Scope
 
 MIB = 1024 * 1024

@@ -5,8 +5,6 @@ They counted only where no CSI driver had taken over. Upstream, until 1.31: plug
 
 from __future__ import annotations
 
-from kwhatif.framework.declaration import Default
-from kwhatif.versions import Features
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,11 +19,13 @@ from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.storage import Storage, claim_names
 from kwhatif.cluster.types import BoolArray
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Hint, always
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.plugins.shared.attachable import TOO_MANY, volumes_of
 from kwhatif.plugins.shared.volume_migration import migrates
+from kwhatif.versions import Features
 
 _INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _NITRO = re.compile(r"^[cmr]5.*|t3|z1d")

@@ -5,14 +5,10 @@ Upstream: plugins/interpodaffinity (filtering.go, scoring.go).
 
 from __future__ import annotations
 
-from typing import Any
-from kwhatif.golang.field_errors import Path
-from kwhatif.golang.vocabulary import Bool, Int32
-from kwhatif.versions import Features
-from kwhatif.framework.declaration import Args, Default
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +19,14 @@ from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.terms import AffinityTerm, TermIndex
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.events import Event, Happening
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
+from kwhatif.golang.field_errors import Path
+from kwhatif.golang.vocabulary import Bool, Int32
 from kwhatif.plugins.shared.affinity_terms import OwnTerms, Weights, meant_by
+from kwhatif.versions import Features
 
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"

@@ -5,18 +5,14 @@ Upstream: plugins/nodeaffinity/node_affinity.go.
 
 from __future__ import annotations
 
-from typing import Any
-from kwhatif.api.core import NodeAffinity as Affinity
-from kwhatif.golang.field_errors import Path
-from kwhatif.plugins.shared.added_affinity import validate_added_affinity
-from kwhatif.versions import Features
-from kwhatif.framework.declaration import Args, Default
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
+from kwhatif.api.core import NodeAffinity as Affinity
 from kwhatif.api.core import NodeSelectorTerm, PreferredSchedulingTerm
 from kwhatif.api.selectors import NodeTerm, RequiredNodeAffinity, SelectorError
 from kwhatif.cluster.cluster import Cluster
@@ -24,8 +20,12 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import default_normalize
+from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.interface import Handle, Plugin, Scope
 from kwhatif.framework.status import SKIP, Narrowed, Rejection, Skip, Status
+from kwhatif.golang.field_errors import Path
+from kwhatif.plugins.shared.added_affinity import validate_added_affinity
+from kwhatif.versions import Features
 
 Preference = tuple[int, NodeTerm]
 

@@ -6,7 +6,6 @@ are inferred for scheduling appear here.
 
 from __future__ import annotations
 
-from kwhatif.framework.declaration import Default
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from kwhatif.api.core import PodSpec
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.declaration import Default
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.versions import Features

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kwhatif.framework.declaration import Default
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -13,6 +12,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import HostPort, PodInfo
 from kwhatif.cluster.types import BoolArray
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Happening
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.framework.status import SKIP, Rejection, Skip

@@ -7,21 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from msgspec.structs import replace
-from kwhatif.golang.field_errors import Path
-from kwhatif.plugins.shared.resource_args import ResourceSpec, weighted
-from kwhatif.versions import Features
-from kwhatif.framework.declaration import Args, Default
+
 import numpy as np
+from msgspec.structs import replace
 
 from kwhatif.cluster.requests import scored_requests
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Float64Array, Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.allocation import ScoredResources
+from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Scope
 from kwhatif.framework.status import SKIP, Skip
+from kwhatif.golang.field_errors import Path
 from kwhatif.plugins.shared.device_totals import scores_devices, with_devices
+from kwhatif.plugins.shared.resource_args import ResourceSpec, weighted
+from kwhatif.versions import Features
 
 
 class NodeResourcesBalancedAllocationArgs(Args):

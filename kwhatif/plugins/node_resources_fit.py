@@ -5,19 +5,14 @@ Upstream: plugins/noderesources/fit.go and its three scoring strategies.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-import msgspec
-from msgspec.structs import replace
-from kwhatif.golang.field_errors import Path
-from kwhatif.golang.vocabulary import ConfigStruct
-from kwhatif.plugins.shared.resource_args import (ResourceSpec, UtilizationShapePoint, label_problems, shape_problems, weight_problems, weighted)
-from kwhatif.versions import Features
-from kwhatif.framework.declaration import Args, Default
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.requests import is_extended, is_scalar
@@ -26,11 +21,23 @@ from kwhatif.cluster.types import Int64Array, IntpArray
 from kwhatif.cluster.units import spell_amount
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.allocation import ScoredResources
+from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.events import Event, always
 from kwhatif.framework.interface import Handle, Plugin, Scope
 from kwhatif.framework.status import Rejection, Status
+from kwhatif.golang.field_errors import Path
+from kwhatif.golang.vocabulary import ConfigStruct
 from kwhatif.plugins.shared.device_totals import left_to_devices, scores_devices, with_devices
+from kwhatif.plugins.shared.resource_args import (
+    ResourceSpec,
+    UtilizationShapePoint,
+    label_problems,
+    shape_problems,
+    weight_problems,
+    weighted,
+)
 from kwhatif.plugins.shared.resource_rates import Rate, least_allocated, most_allocated, requested_to_capacity_ratio
+from kwhatif.versions import Features
 
 NO_SIDECARS = "Pod has a restartable init container and the SidecarContainers feature is disabled"
 LEAST_ALLOCATED = "LeastAllocated"
@@ -90,14 +97,13 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
 
     @classmethod
     def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
-        for index, name in enumerate(args.ignored_resources):
-            yield from label_problems(path.child("ignoredResources").index(index), name)
-        for index, group in enumerate(args.ignored_resource_groups):
-            at = path.child("ignoredResourceGroups").index(index)
-            if "/" in group:
-                yield at.invalid(group, "resource group name can't contain '/'")
-            yield from label_problems(at, group)
-        yield from _strategy_problems(path.child("scoringStrategy"), args.scoring_strategy, features)
+        found = [*_ignored_problems(path, args)]
+        strategy = args.scoring_strategy
+        found += _strategy_problems(path.child("scoringStrategy"), strategy, features)
+        yield from found
+        if not found and strategy.type == REQUESTED_TO_CAPACITY_RATIO and strategy.requested_to_capacity_ratio is None:
+            # Where validation lets it pass, upstream trips over it.
+            yield "it panics without a requestedToCapacityRatio"
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)
@@ -200,6 +206,16 @@ def _strategy(strategy: object) -> Rate:
         shape = (ratio.shape if ratio else None) or ()
         return requested_to_capacity_ratio(tuple((point.utilization, point.score) for point in shape))
     return least_allocated
+
+
+def _ignored_problems(path: Path, args: NodeResourcesFitArgs) -> Iterator[str]:
+    for index, name in enumerate(args.ignored_resources):
+        yield from label_problems(path.child("ignoredResources").index(index), name)
+    for index, group in enumerate(args.ignored_resource_groups):
+        at = path.child("ignoredResourceGroups").index(index)
+        if "/" in group:
+            yield at.invalid(group, "resource group name can't contain '/'")
+        yield from label_problems(at, group)
 
 
 def _strategy_problems(path: Path, strategy: ScoringStrategy, features: Features) -> Iterator[str]:

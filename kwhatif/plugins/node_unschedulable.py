@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kwhatif.framework.declaration import Default
 from collections.abc import Iterator
 from types import MappingProxyType
 
@@ -10,6 +9,7 @@ from kwhatif.api.core import Taint
 from kwhatif.api.selectors import untolerated
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.declaration import Default
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.framework.status import Rejection
 

@@ -5,14 +5,10 @@ Upstream: plugins/podtopologyspread (common.go, filtering.go, scoring.go).
 
 from __future__ import annotations
 
-from typing import Any
-from kwhatif.golang.field_errors import Path
-from kwhatif.plugins.shared.spread_args import PodTopologySpreadArgs, spread_problems
-from kwhatif.versions import Features
-from kwhatif.framework.declaration import Default
 import math
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +18,12 @@ from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.types import BoolArray, Float64Array, Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import go_round
+from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Happening, Hint
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
+from kwhatif.golang.field_errors import Path
+from kwhatif.plugins.shared.spread_args import PodTopologySpreadArgs, spread_problems
 from kwhatif.plugins.shared.spread_constraints import (
     HOSTNAME,
     Constraint,
@@ -32,6 +31,7 @@ from kwhatif.plugins.shared.spread_constraints import (
     all_keys_present,
     in_whole_domains,
 )
+from kwhatif.versions import Features
 
 MISSING_LABEL = "node(s) didn't match pod topology spread constraints (missing required label)"
 TOO_MANY = "node(s) didn't match pod topology spread constraints"

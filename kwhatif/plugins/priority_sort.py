@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kwhatif.framework.declaration import Default
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.framework.declaration import Default
 from kwhatif.framework.interface import Plugin
 
 

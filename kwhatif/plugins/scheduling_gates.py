@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kwhatif.framework.declaration import Default
-from kwhatif.versions import Features
 from types import MappingProxyType
 
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import Status
+from kwhatif.versions import Features
 
 
 class SchedulingGates(Plugin[None, None]):

@@ -5,7 +5,6 @@ Upstream: plugins/tainttoleration/taint_toleration.go.
 
 from __future__ import annotations
 
-from kwhatif.framework.declaration import Default
 from collections.abc import Iterator
 from types import MappingProxyType
 
@@ -16,6 +15,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import default_normalize
+from kwhatif.framework.declaration import Default
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.framework.status import Rejection
 

@@ -5,19 +5,13 @@ Upstream: plugins/volumebinding (volume_binding.go, binder.go).
 
 from __future__ import annotations
 
-from typing import Any
-from collections.abc import Collection
-from msgspec.structs import replace
-from kwhatif.golang.field_errors import Path
-from kwhatif.golang.vocabulary import Int64
-from kwhatif.plugins.shared.resource_args import UtilizationShapePoint, shape_problems
-from kwhatif.versions import Features
-from kwhatif.framework.declaration import Args, Default
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.cluster import Cluster
@@ -25,12 +19,17 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import claim_names, class_of_claim
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.events import Event, always
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
+from kwhatif.golang.field_errors import Path
+from kwhatif.golang.vocabulary import Int64
+from kwhatif.plugins.shared.resource_args import UtilizationShapePoint, shape_problems
 from kwhatif.plugins.shared.volume_matching import is_own_claim, match
 from kwhatif.plugins.shared.volume_reach import enough_capacity, reachable, storage_request, topologies_admit
 from kwhatif.plugins.shared.volume_scoring import utilization_scores
+from kwhatif.versions import Features
 
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"

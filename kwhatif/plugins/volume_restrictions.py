@@ -5,7 +5,6 @@ Upstream: plugins/volumerestrictions/volume_restrictions.go.
 
 from __future__ import annotations
 
-from kwhatif.framework.declaration import Default
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Happening, Hint, always
 from kwhatif.framework.interface import Handle, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status

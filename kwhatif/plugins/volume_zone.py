@@ -5,7 +5,6 @@ Upstream: plugins/volumezone/volume_zone.go.
 
 from __future__ import annotations
 
-from kwhatif.framework.declaration import Default
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import class_of_claim
 from kwhatif.cluster.types import BoolArray
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Hint, always
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status

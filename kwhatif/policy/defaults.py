@@ -9,21 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kwhatif.framework.declaration import Args
 from kwhatif.golang.duration import Duration
-from kwhatif.policy.args import (
-    ARGS,
-    LEGACY_ARGS,
-    Args,
-    DynamicResourcesArgs,
-    NodeResourcesBalancedAllocationArgs,
-    NodeResourcesFitArgs,
-    NodeResourcesLeastAllocatedArgs,
-    NodeResourcesMostAllocatedArgs,
-    RequestedToCapacityRatioArgs,
-    ResourceSpec,
-    UtilizationShapePoint,
-    VolumeBindingArgs,
-)
 from kwhatif.policy.intree import InTree
 from kwhatif.policy.merge import append_plugins, merge_plugins
 from kwhatif.policy.older import legacy
@@ -42,15 +29,6 @@ from kwhatif.policy.structs import (
 __all__ = ["DEFAULT_SCHEDULER_NAME", "default_args", "default_plugins", "enabled_names", "with_defaults"]
 
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
-_CPU_AND_MEMORY = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
-_FALLING_SHAPE = (
-    UtilizationShapePoint(utilization=0, score=10),
-    UtilizationShapePoint(utilization=100, score=0),
-)
-_RISING_SHAPE = (
-    UtilizationShapePoint(utilization=0, score=0),
-    UtilizationShapePoint(utilization=100, score=10),
-)
 
 
 def default_plugins(facts: InTree) -> Plugins:
@@ -86,7 +64,7 @@ def _profile(profile: KubeSchedulerProfile, facts: InTree, older: Plugins | None
         plugins = merge_plugins(default_plugins(facts), profile.plugins)
     else:
         plugins = append_plugins(older, profile.plugins)
-    given = [replace(config, args=_complete(config.args, facts)) for config in profile.plugin_config]
+    given = [_complete(config, facts) for config in profile.plugin_config]
     named = {config.name for config in given}
     added = [
         PluginConfig(name=name, args=default_args(name, facts))
@@ -101,43 +79,15 @@ def enabled_names(plugins: Plugins) -> list[str]:
     return sorted({plugin.name for point in EXTENSION_POINTS for plugin in plugins.at(point).enabled})
 
 
-def default_args(plugin: str, facts: InTree) -> Args:
+def default_args(plugin: str, facts: InTree) -> Any:
     """The arguments of an in-tree plugin that nobody configured."""
-    completed = _complete({**ARGS, **LEGACY_ARGS}[plugin](), facts)
-    assert isinstance(completed, Args)
-    return completed
+    return facts.plugins[plugin].completed(facts.arguments[plugin](), facts.features)
 
 
-def _complete(args: Any, facts: InTree) -> Any:
-    match args:
-        case NodeResourcesFitArgs():
-            strategy = args.scoring_strategy
-            return replace(args, scoring_strategy=replace(strategy, resources=_weighted(strategy.resources)))
-        case (
-            NodeResourcesBalancedAllocationArgs()
-            | NodeResourcesLeastAllocatedArgs()
-            | NodeResourcesMostAllocatedArgs()
-            | RequestedToCapacityRatioArgs()
-        ):
-            return replace(args, resources=_weighted(args.resources))
-        case VolumeBindingArgs() if facts.shape_allowed and not args.shape:
-            return replace(args, shape=_RISING_SHAPE if facts.features.capacity_shape_rises else _FALLING_SHAPE)
-        case DynamicResourcesArgs():
-            return replace(
-                args,
-                filter_timeout=_or_seconds(args.filter_timeout, facts.filter_timeout),
-                binding_timeout=_or_seconds(args.binding_timeout, facts.binding_timeout),
-            )
-    return args
-
-
-def _weighted(resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
-    """CPU and memory when none is named; a weight of zero counts as one."""
-    return tuple(replace(spec, weight=spec.weight or 1) for spec in resources) or _CPU_AND_MEMORY
-
-
-def _or_seconds(given: Duration | None, seconds: int | None) -> Duration | None:
-    return Duration.of_seconds(seconds) if given is None and seconds is not None else given
+def _complete(config: PluginConfig, facts: InTree) -> PluginConfig:
+    if not isinstance(config.args, Args):
+        return config
+    return replace(config, args=facts.plugins[config.name].completed(config.args, facts.features))
 
 
 def _leader_election(given: LeaderElectionConfiguration) -> LeaderElectionConfiguration:

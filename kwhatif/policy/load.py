@@ -91,7 +91,7 @@ def examine(
     problems = validate(config, facts)
     if not problems:
         warnings += _idle_warnings(config, facts)
-        config, problems = apply_extenders(config)
+        config, problems = apply_extenders(config, facts)
     if not problems:
         problems = list(start_problems(config, facts))
     if problems:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from kwhatif.framework.declaration import Declaration
 from kwhatif.policy.profile import SchedulerConfiguration
 from kwhatif.policy.structs import KubeSchedulerConfiguration, Plugins
 from kwhatif.versions import Features
@@ -66,15 +67,14 @@ class Legacy:
     ``read`` takes a document, its ``legacy_format``, the rules, and whether names older than 1.22 are understood; it
     raises RefusedError. ``points`` are the extension points of plugins that had others in 1.22, or that only 1.22 has.
     ``default_plugins`` are those of v1beta2 under some rules. ``translated`` says a configuration
-    of 1.22 in the words of a later minor. ``plugin`` finds the class of a plugin that later minors have no more, by
-    name; None for others.
+    of 1.22 in the words of a later minor. ``plugins`` are those that later minors have no more, by name.
     """
 
     read: Callable[[Mapping[Any, Any], str, Features, bool], LegacyReading]
     points: Mapping[str, tuple[str, ...]]
     default_plugins: Callable[[Features], Plugins]
     translated: Callable[[SchedulerConfiguration, Features], Conversion]
-    plugin: Callable[[str], type[Any] | None]
+    plugins: Callable[[], Mapping[str, type[Declaration]]]
 
 
 def legacy() -> Legacy:

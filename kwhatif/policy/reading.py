@@ -14,7 +14,6 @@ import msgspec
 
 from kwhatif.golang.spelling import go_json, go_quote
 from kwhatif.golang.strict_json import MismatchError, decode, object_key, plain, word_for
-from kwhatif.policy.args import ARGS, Args
 from kwhatif.policy.intree import InTree
 from kwhatif.policy.older import GROUP
 from kwhatif.policy.structs import KubeSchedulerConfiguration, KubeSchedulerProfile, PluginConfig
@@ -27,10 +26,6 @@ _BETA2_ONLY = ("healthzBindAddress", "metricsBindAddress")
 _KIND = "KubeSchedulerConfiguration"
 _SCHEME = "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:29"
 _TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
-_STRUCTS: dict[str, type[msgspec.Struct]] = {
-    _KIND: KubeSchedulerConfiguration,
-    **{f"{plugin}Args": struct for plugin, struct in ARGS.items()},
-}
 
 
 class RefusedError(Exception):
@@ -49,7 +44,7 @@ def read(document: object, facts: InTree, *, accept_removed: bool) -> tuple[Kube
     try:
         versions = ("v1", *REMOVED_IN) if accept_removed else ("v1",)
         kind = _kind_of(document)
-        body = _body_of(document, kind, versions, _STRUCTS)
+        body = _body_of(document, kind, versions, {_KIND, *facts.argument_kinds})
         if kind.kind != _KIND:
             raise RefusedError(f"couldn't decode as {_KIND}, got {kind.group}/{kind.version}, Kind={kind.kind}: ")
         ignored = [key for key in _BETA2_ONLY if kind.version == "v1beta2" and body.pop(key, None) is not None]
@@ -115,11 +110,6 @@ def _kind_of(document: object) -> _GroupVersionKind:
     return _GroupVersionKind(group, version, kind)
 
 
-def _with_kind(arguments: Mapping[str, type[Args]]) -> dict[str, type[msgspec.Struct]]:
-    """Plugins' arguments by the kind that documents give them."""
-    return {f"{plugin}Args": struct for plugin, struct in arguments.items()}
-
-
 def _body_of(
     document: object, kind: _GroupVersionKind, versions: Iterable[str], kinds: Collection[str]
 ) -> dict[str, Any]:
@@ -172,8 +162,9 @@ def _read_args(config: PluginConfig, version: str, facts: InTree) -> tuple[Any, 
     wanted = _GroupVersionKind(GROUP, version, f"{config.name}Args")
     try:
         kind = _kind_of(config.args).or_else(wanted)
-        body = _body_of(config.args, kind, ("v1", version), {**_STRUCTS, **_with_kind(facts.arguments)})
-        args, complaints = decode({**_STRUCTS, **_with_kind(facts.arguments)}[kind.kind], body, facts.unknown_fields)
+        kinds: dict[str, type[msgspec.Struct]] = {_KIND: KubeSchedulerConfiguration, **facts.argument_kinds}
+        body = _body_of(config.args, kind, ("v1", version), kinds)
+        args, complaints = decode(kinds[kind.kind], body, facts.unknown_fields)
     except MismatchError as error:
         problem = f"decoding args for plugin {config.name}: {error.problem}"
         raise MismatchError(error.place, problem) from None

@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 import yaml
 
+from kwhatif.framework.declaration import Args
 from kwhatif.golang.spelling import go_number
 from kwhatif.golang.struct_fields import Kind, slots
-from kwhatif.policy.args import Args
 from kwhatif.policy.older import GROUP
 from kwhatif.policy.profile import Profile, SchedulerConfiguration
 

@@ -1,14 +1,15 @@
 """What kube-scheduler refuses in a completed configuration.
 
 Upstream: scheduler/apis/config/validation/validation.go. Everything wrong is reported, in upstream's order
-and words. Upstream's validation never looks at the arguments of NodeResourcesFit (its table has the wrong
-key): they are refused only when the plugin starts, see ``startup.py``.
+and words. Upstream's table has the wrong key for one plugin, whose arguments it never looks at: they are refused only
+when the plugin starts, see ``startup.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 
+from kwhatif.framework.declaration import Args
 from kwhatif.golang.field_errors import ROOT, Path
 from kwhatif.golang.label_syntax import extended_resource, qualified_name
 from kwhatif.policy.intree import InTree
@@ -21,12 +22,10 @@ from kwhatif.policy.structs import (
     Plugins,
     PluginSet,
 )
-from kwhatif.policy.validation_args import validate_args
 
 __all__ = ["validate"]
 
 _VERSION = "kubescheduler.config.k8s.io/v1"
-_REMOVED_PLUGINS = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
 _REMOVED = f'was invalid in version "{_VERSION}" (KubeSchedulerConfiguration is version "{_VERSION}")'
 # multiPoint and the placement points are not looked at for removed plugins; expansion misses them anyway.
 _UNCHECKED_POINTS = ("multiPoint", "placementGenerate", "placementScore")
@@ -100,8 +99,9 @@ def _profile(path: Path, profile: KubeSchedulerProfile, facts: InTree) -> Iterat
     if not profile.scheduler_name:
         yield path.child("schedulerName").required()
     yield from _percentage(path, profile.percentage_of_nodes_to_score)
-    removed = _REMOVED_PLUGINS if facts.features.in_tree_volume_limits_are_refused else ()
+    removed = facts.removed
     yield from _removed_plugins(path.child("plugins"), profile.plugins or Plugins(), removed)
+    wrong_keys = {f"{name}Args" for name, plugin in facts.plugins.items() if plugin.checked_at_start}
     seen = set()
     for index, config in enumerate(profile.plugin_config):
         at = path.child("pluginConfig").index(index)
@@ -110,14 +110,14 @@ def _profile(path: Path, profile: KubeSchedulerProfile, facts: InTree) -> Iterat
         seen.add(config.name)
         if config.name in removed:
             yield at.invalid(config.name, _REMOVED)
-        elif config.name == "NodeResourcesFitArgs":
-            # The wrong key in upstream's table: a plugin of that name has no typed arguments to match.
+        elif config.name in wrong_keys:
+            # A plugin of that name has no typed arguments to match.
             yield at.child("args").invalid(config.args, "has to match plugin args")
-        elif config.name != "NodeResourcesFit":
-            yield from validate_args(at.child("args"), config.args, facts)
+        elif isinstance(config.args, Args) and not facts.plugins[config.name].checked_at_start:
+            yield from facts.plugins[config.name].problems(at.child("args"), config.args, facts.features)
 
 
-def _removed_plugins(path: Path, plugins: Plugins, removed: Sequence[str]) -> Iterator[str]:
+def _removed_plugins(path: Path, plugins: Plugins, removed: Collection[str]) -> Iterator[str]:
     for point in (point for point in EXTENSION_POINTS if point not in _UNCHECKED_POINTS):
         for index, plugin in enumerate(plugins.at(point).enabled):
             if plugin.name in removed:

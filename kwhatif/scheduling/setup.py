@@ -13,10 +13,8 @@ from kwhatif.api.core import Pod
 from kwhatif.errors import PluginError, PolicyError
 from kwhatif.framework.interface import Handle, Plugin, WaitingPod, extension_points
 from kwhatif.framework.runner import Framework
-from kwhatif.plugins import IN_TREE
 from kwhatif.policy.expand import expand
 from kwhatif.policy.intree import InTree, in_tree
-from kwhatif.policy.older import legacy
 from kwhatif.policy.profile import Profile as PolicyProfile
 from kwhatif.policy.profile import SchedulerConfiguration
 from kwhatif.scheduling.preemption import Preemption
@@ -85,7 +83,8 @@ class Setup:
     def _class(self, name: str) -> PluginClass | None:
         if name in self.outside or name not in self._facts.points:
             return self.outside.get(name)
-        return IN_TREE.get(name) or legacy().plugin(name)
+        known = self._facts.plugins[name]
+        return known if issubclass(known, Plugin) else None
 
     def _points(self, name: str) -> Collection[str] | None:
         known = self._class(name)

@@ -6,8 +6,8 @@ import pytest
 
 from kwhatif.admission.field_types import SHAPES
 from kwhatif.api.kinds import GROUPS, IDLE, KEPT_WHOLE, KINDS, READ, TABLE, TEMPLATES, kind_named, plural_of, struct_for
-from kwhatif.plugins import IN_TREE
 from kwhatif.snapshot.redaction.object_rules import RULES
+from tests.builders import IN_TREE
 
 
 def test_a_kind_stands_in_the_table_once() -> None:

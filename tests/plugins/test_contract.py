@@ -23,14 +23,14 @@ from kwhatif.cluster.view import Change, NodeView
 from kwhatif.framework.evaluation import change_of
 from kwhatif.framework.interface import HOOKS, MAX_SCORE, Handle, Plugin, Scope, extension_points, overrides
 from kwhatif.framework.status import SKIP, Narrowed, Rejection, Skip, Status
-from kwhatif.legacy.plugins import LEGACY
-from kwhatif.plugins import IN_TREE
 from kwhatif.policy.intree import in_tree
 from kwhatif.versions import LEGACY_MINOR, SUPPORTED_MINORS, features_of
 from tests.asking import made
 from tests.builders import (
     GPU,
     HOSTNAME,
+    IN_TREE,
+    LEGACY,
     ZONE,
     Json,
     cluster_of,

@@ -9,8 +9,8 @@ import pytest
 
 from kwhatif.api.meta import Resource
 from kwhatif.framework.status import SKIP, Skip
-from kwhatif.plugins.volume_binding import VolumeBinding
-from kwhatif.policy.args import UtilizationShapePoint, VolumeBindingArgs
+from kwhatif.plugins.shared.resource_args import UtilizationShapePoint
+from kwhatif.plugins.volume_binding import VolumeBinding, VolumeBindingArgs
 from tests.asking import refused, scores
 from tests.builders import HOSTNAME, cluster_of, features_with, handle_for, node, plugin_of
 from tests.storage_builders import DRIVER, capacity, claim, claiming, driver, storage_class, volume

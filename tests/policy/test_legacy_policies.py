@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from kwhatif.errors import InputError, PolicyError
-from kwhatif.legacy.plugins import LEGACY
 from kwhatif.legacy.policy_names import (
     DEFAULT_PREDICATES,
     DEFAULT_PRIORITIES,
@@ -20,13 +19,13 @@ from kwhatif.legacy.policy_names import (
     PREDICATES,
     PRIORITIES,
 )
-from kwhatif.plugins import IN_TREE
 from kwhatif.policy.convert import converted
 from kwhatif.policy.intree import in_tree
 from kwhatif.policy.load import examine, load_configuration
 from kwhatif.policy.profile import Profile, SchedulerConfiguration
 from kwhatif.versions import LEGACY_MINOR, features_of
 from kwhatif.whatif.stages.policy_file import read_policy
+from tests.builders import IN_TREE, LEGACY
 
 OF_1_22 = features_of(LEGACY_MINOR)
 Json = dict[str, Any]

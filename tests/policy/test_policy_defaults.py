@@ -7,24 +7,18 @@ import pytest
 from kwhatif.api.core import TopologySpreadConstraint
 from kwhatif.errors import UsageError
 from kwhatif.golang.duration import Duration
+from kwhatif.plugins.default_preemption import DefaultPreemptionArgs
+from kwhatif.plugins.dynamic_resources import DynamicResourcesArgs
+from kwhatif.plugins.inter_pod_affinity import InterPodAffinityArgs
+from kwhatif.plugins.node_affinity import NodeAffinityArgs
+from kwhatif.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocationArgs
+from kwhatif.plugins.node_resources_fit import NodeResourcesFitArgs, RequestedToCapacityRatioParam, ScoringStrategy
+from kwhatif.plugins.shared.resource_args import ResourceSpec, UtilizationShapePoint
+from kwhatif.plugins.shared.spread_args import PodTopologySpreadArgs
+from kwhatif.plugins.volume_binding import VolumeBindingArgs
 from kwhatif.policy import EXTENSION_POINTS, PluginRef, default_configuration, load_configuration
-from kwhatif.policy.args import (
-    ARGS,
-    DefaultPreemptionArgs,
-    DynamicResourcesArgs,
-    InterPodAffinityArgs,
-    NodeAffinityArgs,
-    NodeResourcesBalancedAllocationArgs,
-    NodeResourcesFitArgs,
-    PodTopologySpreadArgs,
-    RequestedToCapacityRatioParam,
-    ResourceSpec,
-    ScoringStrategy,
-    UtilizationShapePoint,
-    VolumeBindingArgs,
-)
 from kwhatif.policy.defaults import default_args, default_plugins
-from kwhatif.policy.intree import InTree, in_tree
+from kwhatif.policy.intree import in_tree
 from kwhatif.policy.structs import Plugins
 from kwhatif.versions import features_of
 
@@ -238,13 +232,12 @@ def test_arguments_are_completed(plugin: str, given: Any, completed: Any) -> Non
 def test_every_enabled_in_tree_plugin_with_arguments_gets_its_defaults() -> None:
     facts = in_tree(features_of())
     (profile,) = default_configuration().profiles
-    assert dict(profile.args) == {name: default_args(name, facts) for name in sorted(ARGS)}
+    assert dict(profile.args) == {name: default_args(name, facts) for name in sorted(facts.arguments)}
 
 
 def test_gates_that_are_off_leave_timeouts_out_and_a_gate_that_is_on_brings_a_shape() -> None:
-    facts = InTree(
-        features_of(gates={"StorageCapacityScoring": True}), (), {}, filter_timeout=None, binding_timeout=None
-    )
+    off = {"DRASchedulerFilterTimeout": False, "DRADeviceBindingConditions": False}
+    facts = in_tree(features_of(gates={"StorageCapacityScoring": True, **off}))
     assert default_args("DynamicResources", facts) == DynamicResourcesArgs()
     volume_binding = default_args("VolumeBinding", facts)
     assert isinstance(volume_binding, VolumeBindingArgs)
@@ -260,7 +253,7 @@ def test_the_table_of_plugins_is_consistent() -> None:
         "PodGroupPodsCount",
         "TopologyPlacementGenerator",
     }
-    assert set(ARGS) <= set(facts.points)
+    assert len(facts.arguments) == 8
     assert Plugins.__struct_encode_fields__ == EXTENSION_POINTS
     assert len(default_plugins(facts).multi_point.enabled) == 20
 

@@ -8,10 +8,9 @@ import pytest
 
 from kwhatif.golang.duration import Duration
 from kwhatif.golang.field_errors import ROOT
+from kwhatif.plugins.dynamic_resources import DynamicResources, DynamicResourcesArgs
+from kwhatif.plugins.volume_binding import VolumeBinding, VolumeBindingArgs
 from kwhatif.policy import examine
-from kwhatif.policy.args import DynamicResourcesArgs, VolumeBindingArgs
-from kwhatif.policy.intree import InTree
-from kwhatif.policy.validation_args import validate_args
 from kwhatif.versions import features_of
 
 GROUP = "kubescheduler.config.k8s.io"
@@ -226,14 +225,13 @@ def test_arguments_are_validated_even_where_the_plugin_is_disabled() -> None:
 # --- what depends on feature gates
 
 
-GATES_OFF = InTree(
-    features_of(gates={"StorageCapacityScoring": True}), (), {}, filter_timeout=None, binding_timeout=None
-)
+GATES = {"StorageCapacityScoring": True, "DRASchedulerFilterTimeout": False, "DRADeviceBindingConditions": False}
+FEATURES = features_of(gates=GATES)
 
 
 def test_timeouts_are_forbidden_where_their_gate_is_off() -> None:
     given = DynamicResourcesArgs(filter_timeout=Duration(1), binding_timeout=Duration(1))
-    assert list(validate_args(ROOT.child("args"), given, GATES_OFF)) == [
+    assert list(DynamicResources.problems(ROOT.child("args"), given, FEATURES)) == [
         "args.filterTimeout: Forbidden: DRASchedulingFilterTimeout feature gate is disabled",
         "args.bindingTimeout: Forbidden: DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature "
         "gate "
@@ -243,7 +241,7 @@ def test_timeouts_are_forbidden_where_their_gate_is_off() -> None:
 
 def test_the_shape_for_volumes_is_looked_at_where_its_gate_is_on() -> None:
     given = VolumeBindingArgs(shape=None)
-    assert list(validate_args(ROOT.child("args"), given, GATES_OFF)) == [
+    assert list(VolumeBinding.problems(ROOT.child("args"), given, FEATURES)) == [
         "args.shape: Required value: at least one point must be specified"
     ]
 

@@ -11,7 +11,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.meta import Resource
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.framework.status import Status
-from kwhatif.policy.args import DefaultPreemptionArgs
+from kwhatif.plugins.default_preemption import DefaultPreemptionArgs
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.preemption import Preemption, wanted_candidates
 from kwhatif.scheduling.schedule_one import Scheduler

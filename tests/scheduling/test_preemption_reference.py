@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.interface import PostFilterResult
-from kwhatif.policy.args import DefaultPreemptionArgs
+from kwhatif.plugins.default_preemption import DefaultPreemptionArgs
 from kwhatif.scheduling.preemption import Preemption, ineligible
 from kwhatif.scheduling.schedule_one import Scheduler
 from tests.builders import scheduler_for

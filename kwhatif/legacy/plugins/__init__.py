@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
 
-from kwhatif.framework.interface import Plugin
-from kwhatif.legacy.plugins.node_label import NodeLabel
-from kwhatif.legacy.plugins.node_prefer_avoid_pods import NodePreferAvoidPods
-from kwhatif.legacy.plugins.node_resource_limits import NodeResourceLimits
-from kwhatif.legacy.plugins.resource_scorer import (
-    NodeResourcesLeastAllocated,
-    NodeResourcesMostAllocated,
-    RequestedToCapacityRatio,
-)
-from kwhatif.legacy.plugins.selector_spread import SelectorSpread
-from kwhatif.legacy.plugins.service_affinity import ServiceAffinity
+from kwhatif.framework.declaration import Declaration
+from kwhatif.plugins import declared_in
 
-__all__ = ["LEGACY"]
+__all__ = ["legacy_plugins"]
 
-LEGACY: Mapping[str, type[Plugin[Any, Any]]] = {
-    plugin.name: plugin
-    for plugin in (
-        NodeLabel,
-        NodePreferAvoidPods,
-        NodeResourceLimits,
-        NodeResourcesLeastAllocated,
-        NodeResourcesMostAllocated,
-        RequestedToCapacityRatio,
-        SelectorSpread,
-        ServiceAffinity,
-    )
-}
-"""Name -> class."""
+
+@cache
+def legacy_plugins() -> Mapping[str, type[Declaration]]:
+    """Name -> class."""
+    return declared_in(__name__, __path__)

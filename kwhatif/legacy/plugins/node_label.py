@@ -5,21 +5,20 @@ Upstream, until 1.22: plugins/nodelabel/node_label.go.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-from kwhatif.framework.declaration import Args
-from kwhatif.golang.field_errors import Path
-from kwhatif.versions import Features
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import MAX_SCORE, Plugin, Scope
 from kwhatif.framework.status import Rejection
+from kwhatif.golang.field_errors import Path
+from kwhatif.versions import Features
 
 
 class NodeLabelArgs(Args):

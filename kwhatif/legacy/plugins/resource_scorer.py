@@ -8,18 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+
 from msgspec.structs import replace
-from kwhatif.framework.declaration import Args
-from kwhatif.golang.field_errors import Path
-from kwhatif.plugins.shared.resource_args import ResourceSpec, UtilizationShapePoint, shape_problems, weight_problems, weighted
-from kwhatif.versions import Features
+
 from kwhatif.cluster.requests import NON_ZERO, scored_requests
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.allocation import ScoredResources
+from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import Handle, Plugin, Scope
+from kwhatif.golang.field_errors import Path
+from kwhatif.plugins.shared.resource_args import (
+    ResourceSpec,
+    UtilizationShapePoint,
+    shape_problems,
+    weight_problems,
+    weighted,
+)
 from kwhatif.plugins.shared.resource_rates import Rate, least_allocated, most_allocated, requested_to_capacity_ratio
+from kwhatif.versions import Features
 
 
 class NodeResourcesLeastAllocatedArgs(Args):

@@ -5,7 +5,6 @@ Upstream, until 1.22: plugins/serviceaffinity/service_affinity.go.
 
 from __future__ import annotations
 
-from kwhatif.framework.declaration import Args
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from kwhatif.cluster.shapes import PodInfo, PodShape, Selection
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.cluster.view import NodeView
+from kwhatif.framework.declaration import Args
 from kwhatif.framework.events import Event, Hint, always
 from kwhatif.framework.interface import MAX_SCORE, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip

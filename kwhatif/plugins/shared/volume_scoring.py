@@ -15,9 +15,9 @@ from kwhatif.cluster.storage import class_of_claim
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.arithmetic import broken_linear, go_round
 from kwhatif.framework.interface import MAX_SCORE
+from kwhatif.plugins.shared.resource_args import UtilizationShapePoint
 from kwhatif.plugins.shared.volume_reach import storage_request, told_capacity
 from kwhatif.plugins.shared.volume_shelves import capacity_of
-from kwhatif.plugins.shared.resource_args import UtilizationShapePoint
 
 __all__ = ["utilization_scores"]
 
