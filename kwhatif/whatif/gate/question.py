@@ -7,19 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
-from kwhatif.api.kinds import IDLE
 from kwhatif.errors import UsageError
 from kwhatif.results.gate import GateResult
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.gathering import gathered
-from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.gate.policy import ReadPolicy, find_policy, read_policy, rules_of
 from kwhatif.whatif.gate.registry import all_rules
-from kwhatif.whatif.gate.rule import Rule
-from kwhatif.whatif.gate.run import Request, Terms, gate
-from kwhatif.whatif.stages.expansion import admission_plugins, insist_on_pods, template_paths
+from kwhatif.whatif.gate.run import Cycles, Proposal, Terms, begin, gate
+from kwhatif.whatif.session import Session
+from kwhatif.whatif.stages.expansion import expanded, insist_on_pods
 from kwhatif.whatif.stages.inputs import Engine, Files, Inputs
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
@@ -45,16 +43,16 @@ class Gate(Question[GateResult]):
     with_pending: bool = False
     seed: int | None = None
 
-    def case(self, inputs: Inputs, engine: Engine) -> Case:
+    def case(self, inputs: Inputs, engine: Engine) -> Proposal:
         """What to ask of which cluster, where the rules file stands for what is not said."""
         # Rules that make no sense are refused before anything else is looked at.
-        tuple(self._rules)
+        tuple(self.terms.rules)
         told = self._read.policy
         snapshot = inputs.snapshot or told.snapshot
         if not snapshot:
             raise UsageError("name the cluster with --snapshot, KWHATIF_SNAPSHOT, or snapshot in .kwhatif.yaml")
         version = engine.kubernetes_version or told.kubernetes_version
-        return Case(
+        return Proposal(
             replace(inputs, snapshot=snapshot, now=inputs.now or datetime.now(UTC)),
             replace(engine, policy=engine.policy or told.policy, kubernetes_version=version),
         )
@@ -64,8 +62,15 @@ class Gate(Question[GateResult]):
         return read_policy(self.config or find_policy(os.curdir))
 
     @cached_property
-    def _rules(self) -> Sequence[Rule[Any]]:
-        return rules_of(self._read, all_rules(), self.rule)
+    def terms(self) -> Terms:
+        """How to judge. Raises InputError for a rules file, UsageError for a level, that makes no sense."""
+        known = all_rules()
+        return Terms(
+            rules_of(self._read, known, self.rule),
+            known=frozenset(known),
+            exemptions=self.exemptions and self._read.policy.exemptions == "allowed",
+            policy=f"{self._read.called}{', --rule ' + ' '.join(self.rule) if self.rule else ''}",
+        )
 
     def load(self, case: Case) -> None:
         """Read the manifests as they are to be, and as they were."""
@@ -73,7 +78,8 @@ class Gate(Question[GateResult]):
         # With a base, a head without manifests is a change, too: all of them go.
         case.manifests = load_manifests(self._gathered(files, may_be_empty=self.base is not None), namespace)
         if self.base is not None:
-            case.aside = load_manifests(self._gathered(self.base, may_be_empty=True), namespace)
+            proposal = cast("Proposal", case)
+            proposal.base = load_manifests(self._gathered(self.base, may_be_empty=True), namespace)
         else:
             insist_on_pods(files, case.manifests, case.inputs.reading)
 
@@ -84,36 +90,25 @@ class Gate(Question[GateResult]):
         return [*paths, *(each for each in files if not isinstance(each, str))]
 
     def expand(self, case: Case) -> None:
-        case.expanded = Expanded()
+        begin(cast("Proposal", case))
+        case.expanded = expanded(case, cast("Proposal", case).found.apply)
 
     def session(self, case: Case) -> None:
-        """What is removed leaves before there is one."""
+        proposal = cast("Proposal", case)
+        proposal.cycles = Cycles()
+        case.session = Session(
+            case.snapshot,
+            case.setup,
+            seed=self.seed,
+            detailed=any(rule.scores and rule.given.level != "off" for rule in self.terms.rules),
+            covered=case.edited.covered,
+            observer=proposal.cycles,
+        )
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> GateResult:
         (case,) = cases
-        reading, now = case.inputs.reading, case.inputs.now
-        unread = {each.obj.kind or "" for each in case.manifests} if reading.ignore_unknown else IDLE
-        request = Request(
-            case.snapshot,
-            case.manifests,
-            None if self.base is None else case.aside,
-            asked=case.asked,
-            pending=self.with_pending,
-            covered=case.edited.covered,
-            templates=template_paths(reading),
-            admission=admission_plugins(reading),
-            unread=frozenset(unread),
-            seed=self.seed,
-        )
-        assert now is not None
-        terms = Terms(
-            self._rules,
-            known=frozenset(all_rules()),
-            now=now,
-            exemptions=self.exemptions and self._read.policy.exemptions == "allowed",
-            policy=f"{self._read.called}{', --rule ' + ' '.join(self.rule) if self.rule else ''}",
-        )
-        result = gate(request, case.setup, terms)
+        assert case.inputs.now is not None
+        result = gate(cast("Proposal", case), self.terms, case.inputs.now)
         for text in result.warnings:
             notes.warn(text)
         return result

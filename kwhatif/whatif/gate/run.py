@@ -6,18 +6,17 @@ then updates are rolled out one by one, as ``place`` does it.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from kwhatif.admission.pipeline import DEFAULT_PLUGINS
 from kwhatif.api.core import Pod
-from kwhatif.api.meta import Resource
 from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import KwhatifError, PluginError
@@ -26,12 +25,10 @@ from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subject
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
-from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.whatif.edits.draft import Draft
-from kwhatif.whatif.expand.expand import Expanded, expand
-from kwhatif.whatif.gate.change import compared
+from kwhatif.whatif.gate.change import Changed, compared
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.exemptions import EXEMPTIONS, forbidden, read_claims, settle
 from kwhatif.whatif.gate.ownership import Owners
@@ -40,33 +37,13 @@ from kwhatif.whatif.gate.rule import Rule
 from kwhatif.whatif.gate.unit import Unit, subject_of
 from kwhatif.whatif.gate.units import units_of
 from kwhatif.whatif.place.place import place
-from kwhatif.whatif.session import Asked, Session, pending_pods
-from kwhatif.workloads.controllers import TemplatePath
+from kwhatif.whatif.session import Session
+from kwhatif.whatif.stages.expansion import template_paths
+from kwhatif.whatif.stages.question import Case
 
-__all__ = ["Request", "Terms", "gate"]
+__all__ = ["Cycles", "Proposal", "Terms", "begin", "gate"]
 
 NOTHING = "nothing to judge: the change makes no pods and takes none away"
-
-
-@dataclass(frozen=True)
-class Request:
-    """What to judge, and where.
-
-    ``base`` is None if there is nothing to compare with. ``asked`` are pods that what-if edits left without a node;
-    with ``pending`` the snapshot's own waiting pods compete for room, too. ``unread`` are kinds of the manifests that
-    are known to have no pods.
-    """
-
-    snapshot: Snapshot
-    head: Sequence[Manifest]
-    base: Sequence[Manifest] | None = None
-    asked: Sequence[Asked] = ()
-    pending: bool = False
-    covered: Collection[str] | None = None
-    templates: Sequence[TemplatePath] = ()
-    admission: Sequence[str] = DEFAULT_PLUGINS
-    unread: Collection[str] = ()
-    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -79,60 +56,69 @@ class Terms:
 
     rules: Sequence[Rule[Any]]
     known: Collection[str]
-    now: datetime
     exemptions: bool = True
     policy: str = ""
 
 
-def gate(request: Request, setup: Setup, terms: Terms) -> GateResult:
-    """Judge a change. The snapshot stays as it is. Raises InputError for objects that cannot be understood."""
-    found = compared(request.base, request.head, request.templates)
-    draft = Draft(request.snapshot)
-    remove(draft, {subject_of(manifest) for manifest in found.removed}, Owners(request.snapshot))
-    expanded = expand(found.apply, draft.snapshot, plugins=request.admission, templates=request.templates)
-    _put(draft, expanded.objects)
-    others = [f"{n} {kind}" for kind, n in sorted(expanded.unknown.items()) if kind not in request.unread]
-    cycles = _Cycles()
-    session = Session(
-        draft.snapshot,
-        setup,
-        seed=request.seed,
-        detailed=any(rule.scores and rule.given.level != "off" for rule in terms.rules),
-        covered=request.covered,
-        observer=cycles,
-    )
+@dataclass(eq=False)
+class Proposal(Case):
+    """A change to judge.
+
+    ``base`` are the manifests as they were, None if there is nothing to compare with; ``found`` is what differs, and
+    ``before`` the snapshot with all that is removed. ``cycles`` remembers what the scheduler did.
+    """
+
+    base: Sequence[Manifest] | None = None
+    found: Changed = field(default_factory=Changed)
+    before: Snapshot = field(init=False)
+    cycles: Cycles = field(init=False)
+
+
+def begin(proposal: Proposal) -> None:
+    """Find out what changes, and take away what is removed. Raises InputError for what cannot be understood."""
+    proposal.before = proposal.snapshot
+    proposal.found = compared(proposal.base, proposal.manifests, template_paths(proposal.inputs.reading))
+    draft = Draft(proposal.before)
+    remove(draft, {subject_of(manifest) for manifest in proposal.found.removed}, Owners(proposal.before))
+    proposal.edited = dataclasses.replace(proposal.edited, snapshot=draft.snapshot)
+
+
+def gate(proposal: Proposal, terms: Terms, now: datetime) -> GateResult:
+    """Judge a change. The snapshot stays as it was ``before``."""
+    session, setup, found = proposal.session, proposal.setup, proposal.found
     forked = session.cluster.fork()
-    result = place(session, _asked(request, draft, expanded), rollouts=expanded.rollouts, others=others)
+    result = place(session, proposal.asked, rollouts=proposal.expanded.rollouts, others=proposal.others)
     result = replace(result, placements=tuple(_in_the_end(result.placements)))
-    owners = Owners(draft.snapshot)
-    units = units_of(found.apply, request.templates, expanded, request.asked, result, owners)
+    owners = Owners(proposal.snapshot)
+    templates, moved = template_paths(proposal.inputs.reading), proposal.edited.asked
+    units = units_of(found.apply, templates, proposal.expanded, moved, result, owners)
 
     def before() -> Cluster:
         if not found.removed:
             return forked
-        return Session(request.snapshot, setup, shapes=session.cluster.shapes).cluster
+        return Session(proposal.before, setup, shapes=session.cluster.shapes).cluster
 
     context = Context(
         units=units,
         placements=result.placements,
         cluster=session.cluster,
         setup=setup,
-        snapshot=draft.snapshot,
+        snapshot=proposal.snapshot,
         owners=owners,
         fidelity=result.fidelity,
-        now=terms.now,
+        now=now,
         make_before=before,
-        margins=cycles.margins,
-        tried=cycles.tried,
+        margins=proposal.cycles.margins,
+        tried=proposal.cycles.tried,
     )
-    changes = tuple(_told(found.changes, request, context))
+    changes = tuple(_told(found.changes, proposal, context))
     judged = _Judged(context, terms)
-    nothing = request.base is not None and not others and not _happens(units, changes)
+    nothing = proposal.base is not None and not proposal.others and not _happens(units, changes)
     if not nothing:
         judged.run()
     return GateResult(
         verdict=judged.verdict,
-        judged="everything" if request.base is None else "change",
+        judged="everything" if proposal.base is None else "change",
         note=NOTHING if nothing else "",
         changes=changes,
         placements=result.placements,
@@ -148,7 +134,7 @@ def gate(request: Request, setup: Setup, terms: Terms) -> GateResult:
 # --- the change
 
 
-class _Cycles(Observer):
+class Cycles(Observer):
     """Remembers what was tried, and by how much a node beat the next best if scores are kept at all."""
 
     def __init__(self) -> None:
@@ -162,26 +148,6 @@ class _Cycles(Observer):
         if attempt.placed and attempt.scores:
             totals = np.sort(sum(score.weighted for score in attempt.scores))
             self.margins[key] = int(totals[-1] - totals[-2]) if len(totals) > 1 else int(totals[-1])
-
-
-def _put(draft: Draft, objects: Sequence[Resource]) -> None:
-    """What the scheduler reads of the manifests, besides pods, in place of what has the same name."""
-    by_kind: dict[type[Resource], dict[tuple[str, str], Resource]] = {}
-    for obj in objects:
-        by_kind.setdefault(type(obj), {})[obj.namespace, obj.name] = obj
-    for kind, new in by_kind.items():
-        draft.change(kind, lambda obj, new=new: new.pop((obj.namespace, obj.name), obj))  # type: ignore[misc]
-        for obj in new.values():
-            draft.snapshot.objects.add(obj)
-
-
-def _asked(request: Request, draft: Draft, expanded: Expanded) -> list[Asked]:
-    """The pods to schedule."""
-    asked = [*request.asked, *expanded.pods]
-    if request.pending:
-        given = {item.pod.key for item in asked}
-        asked += [item for item in pending_pods(draft.snapshot) if item.pod.key not in given]
-    return asked
 
 
 def _in_the_end(placements: Sequence[Placement]) -> Iterator[Placement]:
@@ -217,9 +183,9 @@ def _left_alone(context: Context) -> Iterator[str]:
             yield f"{unit.subject}: {counted(len(alone), 'pod')} not judged: {alone[0].message}"
 
 
-def _told(changes: Sequence[Change], request: Request, context: Context) -> Iterator[Change]:
+def _told(changes: Sequence[Change], proposal: Proposal, context: Context) -> Iterator[Change]:
     """The changes with the numbers of their pods; without a base they are told by what is in the cluster."""
-    owners, pods = Owners(request.snapshot), request.snapshot.objects.of(Pod)
+    owners, pods = Owners(proposal.before), proposal.before.objects.of(Pod)
     counts: Counter[Subject] = Counter()
     if changes:
         counts.update(owners.workload_of(pod) for pod in pods if (pod.status.phase or "") not in FINISHED)
@@ -230,7 +196,7 @@ def _told(changes: Sequence[Change], request: Request, context: Context) -> Iter
             yield replace(change, pods_before=before, pods_after=before if change.what == "unchanged" else 0)
             continue
         what = change.what
-        if request.base is None and unit.plan is not None:
+        if proposal.base is None and unit.plan is not None:
             what = "changed" if unit.plan.creates or unit.plan.removes else "unchanged"
         after = len(context.running(unit)) + len(unit.pending)
         yield replace(change, what=what, pods_before=before, pods_after=after)

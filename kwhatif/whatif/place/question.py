@@ -11,7 +11,7 @@ from kwhatif.errors import UsageError
 from kwhatif.results import PlaceResult
 from kwhatif.whatif.place.place import place
 from kwhatif.whatif.place.timeline import simulate
-from kwhatif.whatif.session import Asked, Session, pending_pods
+from kwhatif.whatif.session import Asked, Session
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
 
@@ -50,11 +50,7 @@ class Place(Question[PlaceResult]):
         if self.timeline and case.expanded.rollouts:
             name = case.expanded.rollouts[0].name
             raise UsageError(f"{name} is in the cluster already: updates are planned step by step, not with --timeline")
-        asked = super().pods(case)
-        if self.with_pending:
-            given = {item.pod.key for item in asked}
-            asked += [item for item in pending_pods(case.snapshot) if item.pod.key not in given]
-        return asked
+        return super().pods(case)
 
     def session(self, case: Case) -> None:
         case.session = Session(

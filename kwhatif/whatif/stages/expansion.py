@@ -15,7 +15,7 @@ from kwhatif.whatif.stages.inputs import Files, Reading
 from kwhatif.whatif.stages.question import Case
 from kwhatif.workloads.controllers import TemplatePath, makes_pods
 
-__all__ = ["admission_plugins", "expanded", "insist_on_pods", "template_paths"]
+__all__ = ["expanded", "insist_on_pods", "template_paths"]
 
 
 def expanded(case: Case, manifests: Sequence[Manifest], *, anew: bool = False) -> Expanded:
@@ -27,13 +27,8 @@ def expanded(case: Case, manifests: Sequence[Manifest], *, anew: bool = False) -
     if not manifests:
         return Expanded()
     reading = case.inputs.reading
-    plugins, templates = admission_plugins(reading), template_paths(reading)
-    return expand(manifests, case.snapshot, plugins=plugins, templates=templates, anew=anew)
-
-
-def admission_plugins(reading: Reading) -> tuple[str, ...]:
-    """The admission plugins that are on: by default, and those asked for."""
-    return (*DEFAULT_PLUGINS, *(name for names in reading.admission_plugins or () for name in names.split(",")))
+    plugins = (*DEFAULT_PLUGINS, *(name for names in reading.admission_plugins or () for name in names.split(",")))
+    return expand(manifests, case.snapshot, plugins=plugins, templates=template_paths(reading), anew=anew)
 
 
 def template_paths(reading: Reading) -> list[TemplatePath]:

@@ -19,21 +19,22 @@ _MOST_NAMED = 10
 
 def merge(snapshot: Snapshot, objects: Sequence[Resource], notes: Notes) -> None:
     """Put objects into a snapshot, in the place of those with the same names. Notes what became of them."""
-    added = [f"{_name_of(obj)} {'replaced' if _put(snapshot, obj) else 'added'}" for obj in objects]
+    places: dict[type[Resource], dict[tuple[str, str], int]] = {}
+    added = []
+    for obj in objects:
+        there, name = snapshot.objects.of(type(obj)), (obj.namespace, obj.name)
+        known = places.setdefault(type(obj), {})
+        if not known:
+            known.update({(other.namespace, other.name): place for place, other in enumerate(there)})
+        added.append(f"{_name_of(obj)} {'replaced' if name in known else 'added'}")
+        if name in known:
+            there[known[name]] = obj
+        else:
+            known[name] = len(there)
+            snapshot.objects.add(obj)
     if added:
         more = f" and {len(added) - _MOST_NAMED} more" if len(added) > _MOST_NAMED else ""
         notes.note(f"for this run, in the snapshot: {', '.join(added[:_MOST_NAMED])}{more}")
-
-
-def _put(snapshot: Snapshot, obj: Resource) -> bool:
-    """Add an object; whether it took another one's place."""
-    there = snapshot.objects.of(type(obj))
-    for place, other in enumerate(there):
-        if (other.namespace, other.name) == (obj.namespace, obj.name):
-            there[place] = obj
-            return True
-    snapshot.objects.add(obj)
-    return False
 
 
 def _name_of(obj: Resource) -> str:

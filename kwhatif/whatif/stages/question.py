@@ -68,6 +68,9 @@ class Question(ABC, Generic[R_co]):
     anew: ClassVar[bool] = False
     """Whether workloads are created as if the cluster had none of their names, with all their pods."""
 
+    with_pending: bool = False
+    """Whether pods that wait in the snapshot are asked about, too."""
+
     def needs_pods(self, case: Case) -> bool:
         """Whether manifests without any pod must not pass for a good answer: there is nothing else to ask about."""
         return True
@@ -94,7 +97,13 @@ class Question(ABC, Generic[R_co]):
 
     def pods(self, case: Case) -> list[Asked]:
         """The pods asked about."""
-        return [*case.edited.asked, *case.expanded.pods]
+        asked = [*case.edited.asked, *case.expanded.pods]
+        if self.with_pending:
+            from kwhatif.whatif.session import pending_pods
+
+            given = {item.pod.key for item in asked}
+            asked += [item for item in pending_pods(case.snapshot) if item.pod.key not in given]
+        return asked
 
     def session(self, case: Case) -> None:
         """Set up the cluster to schedule on."""

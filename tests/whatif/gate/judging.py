@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KINDS
 from kwhatif.api.meta import Resource
-from kwhatif.policy.load import load_configuration
 from kwhatif.results.gate import Finding, GateResult
-from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.read.documents import Origin
 from kwhatif.whatif.gate.policy import GatePolicy, ReadPolicy, rules_of
+from kwhatif.whatif.gate.question import Gate
 from kwhatif.whatif.gate.registry import in_tree
-from kwhatif.whatif.gate.run import Request, Terms, gate
-from tests.builders import FEATURES, Json
+from kwhatif.whatif.gate.run import Proposal, Terms
+from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.whatif.stages.pipeline import ask
+from kwhatif.whatif.stages.question import Case
+from tests.builders import Json
 from tests.whatif.editing import snapshot_of, workload
 
 NOON = "2026-03-01T12:00:00+00:00"
@@ -57,20 +61,27 @@ def judged(
 ) -> GateResult:
     """What the gate says; ``rules`` as a rules file has them."""
     read = ReadPolicy(GatePolicy(rules=None if rules is None else dict(rules)), "rules.yaml")
-    request = Request(
-        snapshot,
-        manifests(*head),
-        None if base is None else manifests(*base, file="base.yaml"),
-        **more,
-    )
-    terms = Terms(
-        rules_of(read, in_tree()),
-        known=frozenset(in_tree()),
-        now=datetime.fromisoformat(now),
-        exemptions=exemptions,
-        policy=read.called,
-    )
-    return gate(request, Setup(load_configuration(None, source=""), FEATURES), terms)
+    terms = Terms(rules_of(read, in_tree()), frozenset(in_tree()), exemptions, read.called)
+    before = None if base is None else manifests(*base, file="base.yaml")
+    question = Given(given=terms, head=manifests(*head), before=before, **more)
+    return ask(question, Proposal(Inputs(snapshot, now=datetime.fromisoformat(now))))
+
+
+@dataclass(frozen=True)
+class Given(Gate):
+    """A gate with rules and manifests that nobody has to read."""
+
+    given: Terms = field(default_factory=lambda: Terms((), frozenset()))
+    head: Sequence[Manifest] = ()
+    before: Sequence[Manifest] | None = None
+
+    @cached_property
+    def terms(self) -> Terms:
+        return self.given
+
+    def load(self, case: Case) -> None:
+        assert isinstance(case, Proposal)
+        case.manifests, case.base = self.head, self.before
 
 
 def found(result: GateResult) -> list[tuple[str, str, str]]:
@@ -84,4 +95,4 @@ def only(findings: Iterable[Finding]) -> Finding:
     return one
 
 
-__all__ = ["NOON", "annotated", "found", "judged", "manifests", "new", "only", "snapshot_of", "workload"]
+__all__ = ["NOON", "Given", "annotated", "found", "judged", "manifests", "new", "only", "snapshot_of", "workload"]

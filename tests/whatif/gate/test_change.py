@@ -61,7 +61,7 @@ def test_objects_without_pods_are_a_change_but_nothing_to_judge() -> None:
         "data": {"a": "1"},
     }
     other = {**settings, "data": {"a": "2"}}
-    result = judged(cluster(), other, base=[settings], unread=frozenset({"ConfigMap"}))
+    result = judged(cluster(), other, base=[settings])
     assert told(result) == [("changed", "ConfigMap shop/s", 0, 0)]
     assert result.changes[0].details == ("data.a: 1 -> 2",)
     assert result.note.startswith("nothing to judge")
@@ -147,7 +147,7 @@ def test_pending_pods_of_the_snapshot_compete_if_they_are_asked_to() -> None:
     snapshot = snapshot_of([node("n1", cpu="2")], [waiting])
     head = new("Deployment", "web", 1, cpu="1")
     assert judged(snapshot, head, rules={"unschedulable": {}}).verdict == "pass"
-    result = judged(snapshot, head, rules={"unschedulable": {}}, pending=True)
+    result = judged(snapshot, head, rules={"unschedulable": {}}, with_pending=True)
     assert found(result) == [("unschedulable", "Deployment shop/web", "1 of 1 new pods find no node")]
 
 

@@ -11,17 +11,17 @@ from unittest import mock
 import pytest
 
 from kwhatif.errors import KwhatifError, PluginError
-from kwhatif.policy.load import load_configuration
 from kwhatif.results.gate import Finding, GateResult
-from kwhatif.scheduling.setup import Setup
 from kwhatif.whatif.gate import registry
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.policy import GatePolicy, ReadPolicy, rules_of
 from kwhatif.whatif.gate.registry import all_rules, in_tree, register
 from kwhatif.whatif.gate.rule import Parameters, Rule
-from kwhatif.whatif.gate.run import Request, Terms, gate
-from tests.builders import FEATURES, node
-from tests.whatif.gate.judging import NOON, manifests, new, snapshot_of
+from kwhatif.whatif.gate.run import Proposal, Terms
+from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.whatif.stages.pipeline import ask
+from tests.builders import node
+from tests.whatif.gate.judging import NOON, Given, manifests, new, snapshot_of
 
 RULES = {
     *("fidelity", "fits-without", "headroom", "limits", "new-nodes", "pinned", "preempts", "quota"),
@@ -64,9 +64,8 @@ def with_entry(value: str, name: str = "mine") -> Any:
 def judged_by(known: Mapping[str, type[Rule[Any]]], rules: Mapping[str, Any]) -> GateResult:
     """What the gate says of two new pods."""
     given = rules_of(ReadPolicy(GatePolicy(rules=dict(rules))), known)
-    request = Request(snapshot_of([node("n1")]), manifests(new("Deployment", "web", 2)))
-    setup = Setup(load_configuration(None, source=""), FEATURES)
-    return gate(request, setup, Terms(given, set(known), datetime.fromisoformat(NOON)))
+    question = Given(given=Terms(given, set(known)), head=manifests(new("Deployment", "web", 2)))
+    return ask(question, Proposal(Inputs(snapshot_of([node("n1")]), now=datetime.fromisoformat(NOON))))
 
 
 def test_a_rule_from_outside_is_as_good_as_any() -> None:
