@@ -263,6 +263,8 @@ def test_only_the_table_compares_versions() -> None:
     comparing = re.compile(r"minor\s*(<|>|>=|<=|==|!=)\s*[\"'(]|[\"']1\.\d\d[\"']\s*(<|>)")
     places = [path for path in PACKAGE.rglob("*.py") if comparing.search(path.read_text())]
     assert places == []
+    numbers = [path for path in PACKAGE.rglob("*.py") if "number_of" in re.findall(r"\w+", path.read_text())]
+    assert {path.parent.name for path in numbers} == {"versions"}
 
 
 def test_the_page_about_versions_is_the_table() -> None:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from kwhatif.api.devices import RESULTS_AT_MOST
 from kwhatif.api.quantity import Quantity
-from kwhatif.devices.capacity import consumption, enough_left
 from kwhatif.devices.constraints import Constraint
+from kwhatif.devices.device_pools import Pool, Unit
 from kwhatif.devices.plan import Plan, Want
-from kwhatif.devices.pools import Pool, Unit
 from kwhatif.devices.selection import NO, YES
+from kwhatif.devices.shared_capacity import consumption, enough_left
 
 __all__ = ["MOST_STEPS", "Node", "Outcome", "Pick", "Problem", "Search", "spent_counters"]
 

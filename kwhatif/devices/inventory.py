@@ -17,7 +17,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.columns import NodeColumns
 from kwhatif.cluster.devices import DeviceId
 from kwhatif.cluster.types import BoolArray, IntpArray
-from kwhatif.devices.pools import Pool, PoolId, Unit, gather, in_order, nodes_of_device, nodes_of_slice
+from kwhatif.devices.device_pools import Pool, PoolId, Unit, gather, in_order, nodes_of_device, nodes_of_slice
 from kwhatif.versions import Features
 
 __all__ = ["Inventory"]

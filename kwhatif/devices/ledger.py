@@ -10,8 +10,8 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.devices import DeviceId, Devices
 from kwhatif.cluster.types import BoolArray
 from kwhatif.devices.allocator import Node, spent_counters
+from kwhatif.devices.device_pools import Pool, Unit
 from kwhatif.devices.inventory import Inventory
-from kwhatif.devices.pools import Pool, Unit
 
 __all__ = ["Ledger"]
 

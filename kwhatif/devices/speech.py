@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.devices.allocator import Search
-from kwhatif.devices.capacity import shortage
 from kwhatif.devices.constraints import attribute_of
+from kwhatif.devices.device_pools import Unit
 from kwhatif.devices.ledger import Ledger
 from kwhatif.devices.plan import ClaimPlan, Plan, Want
-from kwhatif.devices.pools import Unit
 from kwhatif.devices.selection import YES
+from kwhatif.devices.shared_capacity import shortage
 
 __all__ = ["briefly", "left_of", "shortcomings"]
 

@@ -170,7 +170,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
             yield Rejection(nodes.of(away), NOT_AVAILABLE, unresolvable=True, detail=state.whereabouts(nodes))
 
     def _problems(self, nodes: NodeView, failed: BoolArray, group: Group, state: ClaimsOfPod) -> Iterator[Rejection]:
-        from kwhatif.devices.allocation import spelt
+        from kwhatif.devices.claim_results import spelt
 
         texts: dict[tuple[str, bool], list[int]] = {}
         for row in np.flatnonzero(failed).tolist():

@@ -29,12 +29,12 @@ from kwhatif.cluster.requests import is_extended
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.cluster.view import NodeView
-from kwhatif.devices.allocation import allocations
 from kwhatif.devices.answers import Answers, plan_of
+from kwhatif.devices.claim_results import allocations
+from kwhatif.devices.device_pools import nodes_of
 from kwhatif.devices.extended import requests_of
 from kwhatif.devices.inventory import Inventory
 from kwhatif.devices.ledger import Ledger
-from kwhatif.devices.pools import nodes_of
 from kwhatif.devices.speech import shortcomings
 
 __all__ = ["ALTERNATIVES_AT_MOST", "ClaimsOfPod", "Group"]

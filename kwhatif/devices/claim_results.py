@@ -10,8 +10,8 @@ from uuid import NAMESPACE_OID, uuid5
 from kwhatif.api.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from kwhatif.api.devices import Allocation, DeviceResult, DeviceResults, ResourceClaim
 from kwhatif.devices.allocator import Outcome, Pick, Problem
+from kwhatif.devices.device_pools import Unit
 from kwhatif.devices.inventory import Inventory
-from kwhatif.devices.pools import Unit
 from kwhatif.versions import Features
 
 __all__ = ["allocations", "spelt"]
