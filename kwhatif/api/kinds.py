@@ -6,7 +6,7 @@ namespaces and which become pods: all of that follows from ``TABLE``. What redac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -187,8 +187,8 @@ def kept_whole(api_version: str, kind: str) -> bool:
 class Objects:
     """A cluster's objects by kind, each list in the order given."""
 
-    def __init__(self) -> None:
-        self._by_kind: dict[str, list[Resource]] = {}
+    def __init__(self, by_kind: Mapping[str, Iterable[Resource]] | None = None) -> None:
+        self._by_kind = {kind: list(objs) for kind, objs in (by_kind or {}).items()}
 
     def add(self, obj: Resource) -> None:
         self._by_kind.setdefault(type(obj).__name__, []).append(obj)
@@ -197,19 +197,29 @@ class Objects:
         """Add objects of one kind; none at all still says that the kind was looked at."""
         self._by_kind.setdefault(kind.__name__, []).extend(objs)
 
+    def put(self, kind: type[T], objs: Iterable[T]) -> None:
+        """Have these objects of one kind, in place of those there were."""
+        self._by_kind[kind.__name__] = list(objs)
+
     def of(self, kind: type[T]) -> list[T]:
         """All objects of one kind, in the order given."""
         return cast("list[T]", self._by_kind.get(kind.__name__, []))
 
+    def called(self, kind: str) -> list[Resource]:
+        """The same of a kind by its name."""
+        return self._by_kind.get(kind, [])
+
     def by_kind(self) -> dict[str, list[Resource]]:
-        """All objects by kind; a kind that was looked at is there even if it has none."""
-        return dict(self._by_kind)
+        """All objects, the kinds in the order of their names; one that was looked at is there even if it has none."""
+        return dict(sorted(self._by_kind.items()))
+
+    def where(self, keep: Callable[[Resource], bool]) -> Objects:
+        """Those objects that are to be kept, in lists of their own. All kinds are still covered, were they empty."""
+        return Objects({kind: filter(keep, objs) for kind, objs in self.by_kind().items()})
 
     def copy(self) -> Objects:
         """The same objects in lists of their own, the kinds in the order of their names."""
-        copied = Objects()
-        copied._by_kind = {kind: list(objs) for kind, objs in sorted(self._by_kind.items())}
-        return copied
+        return Objects(self.by_kind())
 
     def covered(self) -> frozenset[str]:
         """The kinds that were looked at, whether or not there were objects."""

@@ -88,12 +88,9 @@ def convert(
 def _summary(snapshot: Snapshot, notes: Notes) -> None:
     """What was found, and what not."""
     from kwhatif.api.core import Node
-    from kwhatif.api.kinds import KINDS
     from kwhatif.results.amounts import counts
 
-    found = Counter({kind: len(snapshot.objects.of(KINDS[kind])) for kind in snapshot.objects.covered()})
-    found |= Counter({kind: len(objects) for kind, objects in snapshot.whole.items()})
-    notes.note(f"{snapshot.source}: {counts(+found) or 'no objects'}")
+    notes.note(f"{snapshot.source}: {counts(+Counter(snapshot.counts())) or 'no objects'}")
     if snapshot.ignored:
         notes.note(f"left out: {counts(Counter(snapshot.ignored))}")
     for kind, why in sorted(snapshot.unreadable.items()):

@@ -230,12 +230,8 @@ def _judge_scheduler(snapshot: Snapshot, notes: Notes) -> None:
 
 def _summarize(dumped: Dumped, output: str, notes: Notes) -> None:
     """Note what was read, and what was not."""
-    from kwhatif.api.kinds import KINDS
-
     snapshot = dumped.snapshot
-    counts = {kind: len(snapshot.objects.of(KINDS[kind])) for kind in snapshot.objects.covered()}
-    counts |= {kind: len(objects) for kind, objects in snapshot.whole.items()}
-    held = ", ".join(f"{number:,} {kind}" for kind, number in sorted(counts.items()) if number)
+    held = ", ".join(f"{number:,} {kind}" for kind, number in snapshot.counts().items() if number)
     for text in dumped.notes:
         notes.note(text)
     for kind in dumped.refused:

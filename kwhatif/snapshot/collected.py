@@ -130,9 +130,9 @@ class Collected:
         mine.scheduler = mine.scheduler or other.scheduler
         for kind, count in other.ignored.items():
             self._ignore(kind, count)
-        for kind in sorted(other.objects.covered()):
+        for kind, listed in other.objects.by_kind().items():
             mine.objects.extend(KINDS[kind], [])
-            for i, obj in enumerate(other.objects.of(KINDS[kind])):
+            for i, obj in enumerate(listed):
                 self._add(obj, document.source, f"$.objects.{kind}[{i}]")
         for kind, objects in other.whole.items():
             mine.whole.setdefault(kind, [])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
-from kwhatif.api.kinds import KINDS, kind_named
+from kwhatif.api.kinds import kind_named
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.snapshot.format.model import Snapshot, write_chunks
 
@@ -28,28 +27,12 @@ def write_list(snapshot: Snapshot, path: str) -> None:
 
 def lost_in_list(snapshot: Snapshot) -> list[str]:
     """What a snapshot says and a List has no place for, by the names of its own format."""
-    said = {
-        "takenAt": snapshot.taken_at,
-        "kubernetesVersion": snapshot.kubernetes_version,
-        "unreadable": snapshot.unreadable,
-        "inconsistencies": snapshot.inconsistencies,
-        "dropped": snapshot.dropped,
-        "redacted": snapshot.redacted,
-        "edits": snapshot.edits,
-        "scheduler": snapshot.scheduler,
-    }
-    lost = [name for name, value in said.items() if value]
-    empty = [kind for kind, objects in _by_kind(snapshot).items() if not objects]
-    return lost + [f"that there is no {kind}" for kind in sorted(empty)]
-
-
-def _by_kind(snapshot: Snapshot) -> dict[str, list[Any]]:
-    decoded: dict[str, list[Any]] = {kind: snapshot.objects.of(KINDS[kind]) for kind in snapshot.objects.covered()}
-    return decoded | snapshot.whole
+    lost = [name for name in msgspec.to_builtins(snapshot.metadata()) if name not in ("source", "resourceVersions")]
+    return lost + [f"that there is no {kind}" for kind, objects in snapshot.by_kind().items() if not objects]
 
 
 def _chunks(snapshot: Snapshot) -> Iterator[bytes]:
-    by_kind = _by_kind(snapshot)
+    by_kind = snapshot.by_kind()
     ranks = {kind: rank for rank, kind in enumerate(_FIRST)} | dict.fromkeys(_LAST, len(by_kind) + len(_FIRST))
     encode = msgspec.json.Encoder(enc_hook=plain_quantity).encode
     yield b'{"apiVersion":"v1","kind":"List","metadata":{},"items":['

@@ -83,6 +83,19 @@ class Snapshot:
         whole = {kind: list(listed) for kind, listed in self.whole.items()}
         return dataclasses.replace(self, objects=self.objects.copy(), whole=whole)
 
+    def by_kind(self) -> dict[str, list[Any]]:
+        """All objects, the kinds in the order of their names; those that are kept as plain values so."""
+        return dict(sorted((self.objects.by_kind() | self.whole).items()))
+
+    def counts(self) -> dict[str, int]:
+        """How many objects there are of each kind that was looked at."""
+        return {kind: len(objects) for kind, objects in self.by_kind().items()}
+
+    def metadata(self) -> Metadata:
+        """All but the objects and what was not read, as a file has it: nothing is said of what is empty."""
+        told = {name: getattr(self, name) or None for name in Metadata.__struct_fields__}
+        return Metadata(**told | {"taken_at": self.taken_at})
+
 
 class Metadata(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
     source: str | None = None
@@ -114,18 +127,8 @@ def read_envelope(value: msgspec.Raw | Any) -> Snapshot:
     metadata = envelope.metadata
     if metadata.taken_at is not None:
         _check_time(metadata.taken_at)
-    snapshot = Snapshot(
-        source=metadata.source or "",
-        kubernetes_version=metadata.kubernetes_version,
-        taken_at=metadata.taken_at,
-        unreadable=metadata.unreadable or {},
-        resource_versions=metadata.resource_versions or {},
-        inconsistencies=metadata.inconsistencies or [],
-        dropped=metadata.dropped or [],
-        redacted=bool(metadata.redacted),
-        edits=metadata.edits or [],
-        scheduler=metadata.scheduler,
-    )
+    told = {name: getattr(metadata, name) for name in Metadata.__struct_fields__}
+    snapshot = Snapshot(**{name: value for name, value in told.items() if value is not None})
     for kind, listed in envelope.objects.items():
         try:
             if kind in KINDS:
@@ -219,24 +222,10 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
 
 def _chunks(snapshot: Snapshot) -> Iterator[bytes]:
     """The text of a snapshot, in pieces: whole it would be as large again as the objects are."""
-    metadata = Metadata(
-        source=snapshot.source or None,
-        taken_at=snapshot.taken_at,
-        kubernetes_version=snapshot.kubernetes_version,
-        unreadable=snapshot.unreadable or None,
-        resource_versions=snapshot.resource_versions or None,
-        inconsistencies=snapshot.inconsistencies or None,
-        dropped=snapshot.dropped or None,
-        redacted=snapshot.redacted or None,
-        edits=snapshot.edits or None,
-        scheduler=snapshot.scheduler,
-    )
-    by_kind: dict[str, Any] = {kind: snapshot.objects.of(KINDS[kind]) for kind in snapshot.objects.covered()}
-    by_kind = dict(sorted((by_kind | snapshot.whole).items()))
     encode = msgspec.json.Encoder(enc_hook=plain_quantity).encode
-    head = encode({"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata})
+    head = encode({"apiVersion": API_VERSION, "kind": KIND, "metadata": snapshot.metadata()})
     yield head.removesuffix(b"}") + b',"objects":{'
-    for number, (kind, objects) in enumerate(by_kind.items()):
+    for number, (kind, objects) in enumerate(snapshot.by_kind().items()):
         yield (b"," if number else b"") + encode(kind) + b":["
         for start in range(0, len(objects), _AT_ONCE):
             yield (b"," if start else b"") + encode(objects[start : start + _AT_ONCE])[1:-1]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod, PodStatus
-from kwhatif.api.kinds import KINDS, Objects
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked, pending_pods
@@ -47,10 +46,8 @@ def replay(
             waiting = replace(pod, spec=replace(pod.spec, node_name=None), status=status)
             off.append(pod)
             pods.append(waiting)
-    objects = Objects()
-    for kind in sorted(snapshot.objects.covered() - {"Pod"}):
-        objects.extend(KINDS[kind], list(snapshot.objects.of(KINDS[kind])))
-    objects.extend(Pod, pods)
+    objects = snapshot.objects.copy()
+    objects.put(Pod, pods)
     again = dataclasses.replace(snapshot, objects=objects)
     off.sort(key=lambda pod: (pod.status.start_time or pod.metadata.creation_timestamp or "", pod.key))
     place = {pod.key: number for number, pod in enumerate(off)}

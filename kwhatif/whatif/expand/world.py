@@ -31,10 +31,10 @@ def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
     for kind in (*snapshot.objects.covered(), *snapshot.whole):
         world.cover(kind)
     for kind in _CLUSTER_WIDE:
-        for obj in snapshot.objects.of(KINDS[kind]):
+        for obj in snapshot.objects.called(kind):
             world.put(plain(obj, kind))
     for kind in sorted((KINDS.keys() & NAMESPACED) - KEPT_WHOLE.keys()):
-        for obj in snapshot.objects.of(KINDS[kind]):
+        for obj in snapshot.objects.called(kind):
             if obj.namespace in namespaces:
                 world.put(plain(obj, kind))
     for objects in snapshot.whole.values():

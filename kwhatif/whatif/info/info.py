@@ -76,7 +76,7 @@ def info(
         redacted=snapshot.redacted,
         edits=tuple(snapshot.edits),
         scheduler=_scheduler(snapshot),
-        objects=_counts(snapshot),
+        objects=snapshot.counts(),
         groups=tuple(_group(*key, groups[key]) for key in sorted(groups)),
         resources=_resources(rows),
         closed_nodes=sum(not row.is_open for row in rows),
@@ -210,12 +210,6 @@ def _classes(pods: Iterable[Pod]) -> tuple[ClassUse, ...]:
         ClassUse(priority_class=name, priority=-negated, pods=number)
         for (negated, name), number in sorted(found.items())
     )
-
-
-def _counts(snapshot: Snapshot) -> dict[str, int]:
-    kinds = {kind: len(snapshot.objects.of(KINDS[kind])) for kind in snapshot.objects.covered()}
-    kinds |= {kind: len(objects) for kind, objects in snapshot.whole.items()}
-    return dict(sorted(kinds.items()))
 
 
 def _scheduler(snapshot: Snapshot) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kwhatif.api.core import Pod
-from kwhatif.api.kinds import KINDS
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import step
 from kwhatif.cluster.cluster import FINISHED
@@ -54,7 +53,7 @@ def diff(before: Snapshot, after: Snapshot) -> DiffResult:
 
 
 def _by_name(snapshot: Snapshot, kind: str) -> dict[tuple[str, str], Resource]:
-    return {(obj.namespace, obj.name): obj for obj in snapshot.objects.of(KINDS[kind])}
+    return {(obj.namespace, obj.name): obj for obj in snapshot.objects.called(kind)}
 
 
 def _key(obj: Resource) -> str:

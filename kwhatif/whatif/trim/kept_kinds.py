@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from kwhatif.api.kinds import KINDS, Objects
+from kwhatif.api.kinds import Objects
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.fidelity.assess import assess
@@ -25,11 +25,9 @@ def without_empty_kinds(snapshot: Snapshot, setup: Setup, asked: Sequence[Asked]
     covered = snapshot.objects.covered()
     gaps = assess(session, asked, placements).touching
     for kind in sorted(covered):
-        if not snapshot.objects.of(KINDS[kind]):
+        if not snapshot.objects.called(kind):
             session.covered = covered - {kind}
             if assess(session, asked, placements).touching == gaps:
                 covered = session.covered
-    objects = Objects()
-    for kind in sorted(covered):
-        objects.extend(KINDS[kind], snapshot.objects.of(KINDS[kind]))
-    return dataclasses.replace(snapshot, objects=objects)
+    kept = {kind: objs for kind, objs in snapshot.objects.by_kind().items() if kind in covered}
+    return dataclasses.replace(snapshot, objects=Objects(kept))

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
-from kwhatif.api.kinds import KINDS, Objects
 from kwhatif.api.meta import Resource
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.errors import KwhatifError
@@ -46,11 +45,8 @@ class Trimmed:
 def awaiting(snapshot: Snapshot, asked: Sequence[Asked]) -> tuple[Snapshot, list[Asked]]:
     """The snapshot with these pods in it, all of them waiting for a node, and nothing that scheduling does not read."""
     pods = {item.pod.key: _pending(item.pod) for item in asked}
-    objects = Objects()
-    for kind in sorted(snapshot.objects.covered() | {"Pod"}):
-        objects.extend(KINDS[kind], snapshot.objects.of(KINDS[kind]) if kind != "Pod" else [])
-    objects.extend(Pod, [pod for pod in snapshot.objects.of(Pod) if pod.key not in pods])
-    objects.extend(Pod, list(pods.values()))
+    objects = snapshot.objects.copy()
+    objects.put(Pod, [*(pod for pod in snapshot.objects.of(Pod) if pod.key not in pods), *pods.values()])
     waiting = [dataclasses.replace(item, pod=pods[item.pod.key]) for item in asked]
     return dataclasses.replace(snapshot, objects=objects, whole={}, ignored={}), waiting
 
@@ -131,7 +127,7 @@ class _Search:
         return [pod for pod in self.snapshot.objects.of(Pod) if pod.key not in self._mine]
 
     def _there(self, kind: str) -> list[Resource]:
-        return [obj for obj in self.snapshot.objects.of(KINDS[kind]) if id(obj) not in self._gone]
+        return [obj for obj in self.snapshot.objects.called(kind) if id(obj) not in self._gone]
 
     def _unread(self) -> list[Resource]:
         """What cannot matter: kinds that no plugin in use reads, pods without a node that is there."""
@@ -190,11 +186,7 @@ class _Search:
     def left(self, without: Iterable[Resource]) -> Snapshot:
         """What is left without these as well. All kinds are still covered, were they empty."""
         gone = self._gone | self._with_pods(without)
-        objects = Objects()
-        for kind in sorted(self.snapshot.objects.covered()):
-            kept = [obj for obj in self.snapshot.objects.of(KINDS[kind]) if id(obj) not in gone]
-            objects.extend(KINDS[kind], kept)
-        return dataclasses.replace(self.snapshot, objects=objects)
+        return dataclasses.replace(self.snapshot, objects=self.snapshot.objects.where(lambda obj: id(obj) not in gone))
 
     def _with_pods(self, objects: Iterable[Resource]) -> set[int]:
         """The objects, and with each node the pods that are on it."""

@@ -10,7 +10,6 @@ from dataclasses import replace
 import msgspec
 
 from kwhatif.api.core import Pod
-from kwhatif.api.kinds import KINDS
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
 from kwhatif.results import KindCount, TrimmedPod, TrimResult
@@ -46,12 +45,10 @@ def told(before: Snapshot, trimmed: Trimmed, decision: Decision, path: str) -> T
     """What was cut, and the decision that is left."""
     after, mine = trimmed.snapshot, {key for key, _ in decision.pods}
     kinds = []
-    for kind in sorted(before.objects.covered() | before.whole.keys()):
-        counts = [
-            len(s.objects.of(KINDS[kind])) if kind in KINDS else len(s.whole.get(kind, ())) for s in (before, after)
-        ]
-        if any(counts):
-            kinds.append(KindCount(kind=kind, before=counts[0], after=counts[1]))
+    left = after.counts()
+    for kind, number in before.counts().items():
+        if number or left.get(kind):
+            kinds.append(KindCount(kind=kind, before=number, after=left.get(kind, 0)))
     return TrimResult(
         source=before.source,
         file=path,
@@ -81,5 +78,4 @@ def _pod(key: str, cycles: Sequence[Cycle]) -> TrimmedPod:
 
 def _size(snapshot: Snapshot) -> int:
     """Bytes of the objects as JSON, before they are packed."""
-    kinds = {kind: snapshot.objects.of(KINDS[kind]) for kind in snapshot.objects.covered()} | snapshot.whole
-    return len(msgspec.json.encode(kinds, enc_hook=plain_quantity))
+    return len(msgspec.json.encode(snapshot.by_kind(), enc_hook=plain_quantity))

@@ -70,7 +70,7 @@ class Known:
     def _names_of(self, kind: str) -> frozenset[tuple[str, str]] | None:
         if kind in KINDS:
             covered = kind in self.objects.covered()
-            return frozenset((o.namespace, o.name) for o in self.objects.of(KINDS[kind])) if covered else None
+            return frozenset((o.namespace, o.name) for o in self.objects.called(kind)) if covered else None
         if kind not in self._whole:
             return None
         metadata = (obj.get("metadata") or {} for obj in self._whole[kind])
