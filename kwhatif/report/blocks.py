@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kwhatif.results.amounts import counted
 
-__all__ = ["NONE", "Block", "Facts", "Heading", "Lines", "Table", "joined", "of", "some"]
+__all__ = ["NONE", "Block", "Facts", "Heading", "Lines", "Table", "joined", "of", "some", "titled"]
 
 NONE = "<none>"
 """What kubectl prints where there is nothing."""
@@ -45,6 +45,14 @@ class Table:
 
 
 Block = Heading | Facts | Lines | Table
+
+
+def titled(
+    heading: str, headers: Sequence[str], rows: Iterable[Iterable[object]], names_from: int | None = None
+) -> list[Block]:
+    """A table under its heading, or nothing if it would have no rows."""
+    cells = tuple(tuple(map(str, row)) for row in rows)
+    return [Heading(heading), Table(tuple(headers), cells, names_from)] if cells else []
 
 
 def of(part: int, whole: int, one: str) -> str:

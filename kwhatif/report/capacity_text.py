@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, some
+from kwhatif.report.blocks import Block, Facts, Lines, joined, some, titled
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.results import CapacityResult, NodeCapacity
@@ -19,20 +19,17 @@ MANY_NODES = 12
 def capacity_blocks(result: CapacityResult, *, everything: bool = False) -> list[Block]:
     """The report; ``everything`` shows each node, however many take nothing."""
     blocks: list[Block] = [Facts(tuple(_facts(result)))]
-    if result.reasons:
-        rows = tuple((each.reason, str(each.nodes)) for each in result.reasons)
-        blocks += [Heading("WHY NO OTHER FITS"), Table(("reason", "nodes"), rows)]
-    if result.left_over:
-        table = tuple(
-            (
-                each.resource,
-                spell_amount(each.resource, each.each),
-                spell_amount(each.resource, each.free),
-                f"{spell_amount(each.resource, each.largest)} on {each.on}",
-            )
-            for each in result.left_over
+    blocks += titled("WHY NO OTHER FITS", ("reason", "nodes"), [(each.reason, each.nodes) for each in result.reasons])
+    rows = [
+        (
+            each.resource,
+            spell_amount(each.resource, each.each),
+            spell_amount(each.resource, each.free),
+            f"{spell_amount(each.resource, each.largest)} on {each.on}",
         )
-        blocks += [Heading("LEFT OVER"), Table(("resource", "each asks", "free in all", "most on one node"), table)]
+        for each in result.left_over
+    ]
+    blocks += titled("LEFT OVER", ("resource", "each asks", "free in all", "most on one node"), rows)
     blocks += _nodes(result, everything)
     return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
 
@@ -68,16 +65,13 @@ def _nodes(result: CapacityResult, everything: bool) -> Iterator[Block]:
     others = [node for node in result.nodes if not node.pods]
     if everything or len(others) <= MANY_NODES:
         takers, others = list(result.nodes), []
-    if takers:
-        resources = tuple(each.resource for each in result.left_over)
-        headers = ("node", "pods", *(f"{name} left" for name in resources), "why no other")
-        rows = tuple(_row(node, resources) for node in takers)
-        yield Heading("NODES")
-        yield Table(headers, rows)
+    resources = tuple(each.resource for each in result.left_over)
+    headers = ("node", "pods", *(f"{name} left" for name in resources), "why no other")
+    yield from titled("NODES", headers, [_row(node, resources) for node in takers])
     if others:
         yield Lines((f"{counted(len(others), 'node')} more take nothing; --all shows them",))
 
 
 def _row(node: NodeCapacity, resources: tuple[str, ...]) -> tuple[str, ...]:
     left = (spell_amount(name, node.free[name]) for name in resources)
-    return (node.node, str(node.pods), *left, ", ".join(node.reasons) or NONE)
+    return (node.node, str(node.pods), *left, joined(node.reasons))

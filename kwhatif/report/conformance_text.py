@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.report.blocks import NONE, Block, Heading, Table
+from kwhatif.report.blocks import NONE, Block, Table, titled
 from kwhatif.results import ConformanceResult, FileAgreement
 
 __all__ = ["conformance_blocks"]
@@ -11,15 +11,12 @@ __all__ = ["conformance_blocks"]
 def conformance_blocks(result: ConformanceResult) -> list[Block]:
     """The files, and some of the differences."""
     headers = ("file", "scenarios", "agreeing", "share", "pods", "differing")
-    blocks: list[Block] = [Table(headers, tuple(map(_row, result.files)))]
     differences = [difference for file in result.files for difference in file.differences]
-    if differences:
-        rows = tuple((d.scenario, d.pod or NONE, d.field, d.text) for d in differences)
-        blocks += [
-            Heading("DIFFERENCES, the first of each scenario"),
-            Table(("scenario", "pod", "field", "difference"), rows),
-        ]
-    return blocks
+    rows = [(d.scenario, d.pod or NONE, d.field, d.text) for d in differences]
+    return [
+        Table(headers, tuple(map(_row, result.files))),
+        *titled("DIFFERENCES, the first of each scenario", ("scenario", "pod", "field", "difference"), rows),
+    ]
 
 
 def _row(file: FileAgreement) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, some
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, joined, some, titled
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.results import ClusterUse, DecisionDiff, NodeScores, PodChange
 from kwhatif.results.amounts import counted, spell_amount
@@ -35,19 +35,16 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
     shown = result.changes[:most]
     moved = [change for change in shown if change.what == "moved"]
     others = [change for change in shown if change.what != "moved"]
-    if moved:
-        rows = tuple((change.pod, change.node_a, change.node_b, _deciders(change)) for change in moved)
-        blocks += [Heading("MOVED"), Table(("pod", "from (A)", "to (B)", "decided by"), rows)]
+    rows = [(change.pod, change.node_a, change.node_b, _deciders(change)) for change in moved]
+    blocks += titled("MOVED", ("pod", "from (A)", "to (B)", "decided by"), rows)
     blocks += _scores(moved, result.changes, everything)
-    if others:
-        rows = tuple((change.pod, _WORDS[change.what], *_ends(change)) for change in others)
-        blocks += [Heading("OTHERWISE"), Table(("pod", "what", "A", "B"), rows)]
+    rows = [(change.pod, _WORDS[change.what], *_ends(change)) for change in others]
+    blocks += titled("OTHERWISE", ("pod", "what", "A", "B"), rows)
     if len(result.changes) > most:
         blocks.append(Lines((f"{counted(len(result.changes) - most, 'pod')} more; --all shows them",)))
-    if result.refusals:
-        away = tuple((each.side, each.object, each.message) for each in result.refusals)
-        blocks += [Heading("REFUSED BY ONE SIDE"), Table(("side", "object", "message"), away)]
-    blocks += [Heading("THE CLUSTER AFTERWARDS"), Table(("", "A", "B", "Δ"), tuple(_effects(result)), names_from=1)]
+    away = [(each.side, each.object, each.message) for each in result.refusals]
+    blocks += titled("REFUSED BY ONE SIDE", ("side", "object", "message"), away)
+    blocks += titled("THE CLUSTER AFTERWARDS", ("", "A", "B", "Δ"), _effects(result), names_from=1)
     blocks += _skews(result, everything)
     blocks += _rules(result, everything)
     if result.a.fidelity == result.b.fidelity:
@@ -143,27 +140,19 @@ def _of_resource(name: str, a: ClusterUse, b: ClusterUse) -> Iterator[tuple[str,
 
 
 def _skews(result: DecisionDiff, everything: bool) -> Iterator[Block]:
-    if not result.skews:
-        return
     skews = result.skews if everything else result.skews[:MOST_SKEWS]
-    yield Heading("ZONE SKEW")
-    yield Table(("workload", "A", "B", "Δ"), tuple((s.workload, str(s.a), str(s.b), _signed(s.b - s.a)) for s in skews))
+    rows = [(skew.workload, skew.a, skew.b, _signed(skew.b - skew.a)) for skew in skews]
+    yield from titled("ZONE SKEW", ("workload", "A", "B", "Δ"), rows)
     if len(skews) < len(result.skews):
         yield Lines((f"{counted(len(result.skews) - len(skews), 'workload')} more; --all shows them",))
 
 
 def _rules(result: DecisionDiff, everything: bool) -> Iterator[Block]:
     """The rules that differ and that touch plugins which decided otherwise; the others are counted."""
-    if not result.rules:
-        return
     touching = [rule for rule in result.rules if rule.touches]
     shown = list(result.rules) if everything else touching[:MOST_RULES]
-    if shown:
-        rows = tuple(
-            (rule.what, "A" if rule.in_a else "B", ", ".join(rule.touches) or NONE, rule.source) for rule in shown
-        )
-        yield Heading("RULES THAT DIFFER")
-        yield Table(("rule", "of", "plugin", "source"), rows)
+    rows = [(rule.what, "A" if rule.in_a else "B", joined(rule.touches), rule.source) for rule in shown]
+    yield from titled("RULES THAT DIFFER", ("rule", "of", "plugin", "source"), rows)
     if len(shown) < len(result.rules):
         more = len(result.rules) - len(shown)
         which = "other rules" if shown else "rules"

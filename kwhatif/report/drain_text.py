@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table
+from kwhatif.report.blocks import NONE, Block, Lines, Table, titled
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.results import DrainedPod, DrainResult, Victim
 from kwhatif.results.amounts import counted, spell_amount
@@ -13,38 +13,25 @@ __all__ = ["drain_blocks"]
 def drain_blocks(result: DrainResult) -> list[Block]:
     """The report."""
     numbers = [(n.evicted, n.ignored, n.refused, n.blocked) for n in result.nodes]
-    rows = tuple(
+    drained = tuple(
         (node.node, "drained" if node.drained else "NOT DRAINED", *map(str, each))
         for node, each in zip(result.nodes, numbers, strict=True)
     )
-    blocks: list[Block] = [Table(("node", "outcome", "evicted", "ignored", "refused", "blocked"), rows)]
+    blocks: list[Block] = [Table(("node", "outcome", "evicted", "ignored", "refused", "blocked"), drained)]
     moved = [pod for pod in result.pods if pod.outcome == "evicted"]
-    if moved:
-        table = tuple(
-            (pod.node, str(pod.turn), pod.pod, pod.owner or NONE, pod.budget or NONE, *_way(pod)) for pod in moved
-        )
-        blocks += [
-            Heading("EVICTIONS"),
-            Table(("node", "turn", "pod", "made by", "budget", "made again as", "lands on"), table),
-        ]
+    headers: tuple[str, ...] = ("node", "turn", "pod", "made by", "budget", "made again as", "lands on")
+    rows = [(pod.node, pod.turn, pod.pod, pod.owner or NONE, pod.budget or NONE, *_way(pod)) for pod in moved]
+    blocks += titled("EVICTIONS", headers, rows)
     stuck = [pod for pod in result.pods if pod.outcome in ("refused", "blocked")]
-    if stuck:
-        reasons = tuple((pod.node, pod.pod, pod.budget or NONE, pod.reason) for pod in stuck)
-        blocks += [Heading("WHAT BLOCKS"), Table(("node", "pod", "budget", "why it stays"), reasons)]
-    if result.pending:
-        pending = tuple((placement.pod, placement.message) for placement in result.pending)
-        blocks += [Heading("PENDING AFTERWARDS"), Table(("pod", "message"), pending)]
-    victims = tuple((v.pod, p.pod, v.node, _then(v)) for p in result.placements for v in p.victims)
-    if victims:
-        blocks += [Heading("EVICTED BY PODS MADE AGAIN"), Table(("pod", "for", "on", "then lands on"), victims)]
-    if result.budgets:
-        budgets = tuple(
-            (use.budget, str(use.evictions), str(use.allowed_before), str(use.allowed_after), str(len(use.blocks)))
-            for use in result.budgets
-        )
-        headers = ("budget", "evictions", "allowed before", "allowed after", "keeps")
-        blocks += [Heading("BUDGETS"), Table(headers, budgets)]
-    left = tuple(
+    reasons = [(pod.node, pod.pod, pod.budget or NONE, pod.reason) for pod in stuck]
+    blocks += titled("WHAT BLOCKS", ("node", "pod", "budget", "why it stays"), reasons)
+    blocks += titled("PENDING AFTERWARDS", ("pod", "message"), [(p.pod, p.message) for p in result.pending])
+    victims = [(v.pod, p.pod, v.node, _then(v)) for p in result.placements for v in p.victims]
+    blocks += titled("EVICTED BY PODS MADE AGAIN", ("pod", "for", "on", "then lands on"), victims)
+    headers = ("budget", "evictions", "allowed before", "allowed after", "keeps")
+    budgets = [(b.budget, b.evictions, b.allowed_before, b.allowed_after, len(b.blocks)) for b in result.budgets]
+    blocks += titled("BUDGETS", headers, budgets)
+    left = [
         (
             each.resource,
             spell_amount(each.resource, each.allocatable),
@@ -52,12 +39,8 @@ def drain_blocks(result: DrainResult) -> list[Block]:
             _share(each.resource, each.requested_after, each.allocatable),
         )
         for each in result.remaining
-    )
-    if left:
-        blocks += [
-            Heading("THE OTHER NODES"),
-            Table(("resource", "allocatable", "requested before", "requested after"), left),
-        ]
+    ]
+    blocks += titled("THE OTHER NODES", ("resource", "allocatable", "requested before", "requested after"), left)
     return [*blocks, Lines(_summary(result)), *fidelity_blocks(result.fidelity)]
 
 

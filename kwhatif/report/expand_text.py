@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table
+from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, joined, titled
 from kwhatif.report.fidelity_text import edited
 from kwhatif.results import ExpandResult, FailedCreate, Refusal, RolloutPlan
 from kwhatif.results.amounts import counted
@@ -35,34 +35,29 @@ def expand_blocks(result: ExpandResult) -> list[Block]:
 
 def refusal_blocks(refusals: Sequence[Refusal], failed: Sequence[FailedCreate]) -> list[Block]:
     """Nothing if everything was let in."""
-    blocks: list[Block] = []
-    if refusals:
-        rows = tuple((each.object, each.reason, each.origin, each.message) for each in refusals)
-        blocks += [Heading("REFUSED by the API server"), Table(("object", "reason", "from", "message"), rows)]
-    if failed:
-        events = tuple((each.owner, str(each.pods), each.message) for each in failed)
-        blocks += [Heading("NOT CREATED by the controllers"), Table(("owner", "pods", "message"), events)]
-    return blocks
+    refused = [(each.object, each.reason, each.origin, each.message) for each in refusals]
+    missing = [(each.owner, each.pods, each.message) for each in failed]
+    return [
+        *titled("REFUSED by the API server", ("object", "reason", "from", "message"), refused),
+        *titled("NOT CREATED by the controllers", ("owner", "pods", "message"), missing),
+    ]
 
 
 def rollout_blocks(rollouts: Sequence[RolloutPlan], *, steps: bool = False) -> list[Block]:
     """Nothing if nothing was updated. With ``steps`` each one of them, too."""
-    if not rollouts:
-        return []
-    rows = tuple(
-        (each.object, str(each.creates), str(each.keeps), str(each.removes), each.unfinished or "goes through")
-        for each in rollouts
-    )
-    blocks: list[Block] = [Heading("ROLLOUTS"), Table(("object", "create", "keep", "remove", "outcome"), rows)]
-    if steps:
+    rows = [
+        (each.object, each.creates, each.keeps, each.removes, each.unfinished or "goes through") for each in rollouts
+    ]
+    blocks = titled("ROLLOUTS", ("object", "create", "keep", "remove", "outcome"), rows)
+    if rows and steps:
         told = tuple(
             (
                 each.object,
                 str(number),
                 f"{step.live_old}+{step.terminating_old}",
                 f"{step.live_new}+{step.terminating_new}",
-                ", ".join(step.creates) or NONE,
-                ", ".join(step.removes) or NONE,
+                joined(step.creates),
+                joined(step.removes),
             )
             for each in rollouts
             for number, step in enumerate(each.steps, 1)

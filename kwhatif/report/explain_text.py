@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, of, some
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, of, some, titled
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.place_text import device_blocks, victim_table
-from kwhatif.results import Blocker, Comparison, Eviction, ExplainResult, NodeReport, Placement, PodReport
+from kwhatif.results import Blocker, Comparison, ExplainResult, NodeReport, Placement, PodReport
 from kwhatif.results.amounts import counted
 
 __all__ = ["explain_blocks"]
@@ -244,30 +244,17 @@ def _evictions(report: PodReport) -> Iterator[Block]:
     placement = report.placement
     if not placement.victims:
         return
-    if report.evictions:
-        yield Heading("EVICTIONS that would make room, the best first")
-        rows = tuple(_eviction(eviction) for eviction in report.evictions)
-        headers = (
-            *("node", "budgets violated", "highest priority", "sum of priorities", "victims"),
-            "earliest start",
-            "chosen by",
+    headers = ("node", "budgets violated", "highest priority", "sum of priorities", "victims", "earliest start")
+    rows = [
+        (
+            *(e.node, e.violations, e.top_priority, e.sum_of_priorities, len(e.victims), e.earliest_start or NONE),
+            placement.criterion if e.chosen else "",
         )
-        chosen = tuple((*row[:-1], placement.criterion if row[-1] else "") for row in rows)
-        yield Table(headers, chosen)
+        for e in report.evictions
+    ]
+    yield from titled("EVICTIONS that would make room, the best first", (*headers, "chosen by"), rows)
     yield Heading("VICTIMS")
     yield victim_table([(placement, victim) for victim in placement.victims])
-
-
-def _eviction(eviction: Eviction) -> tuple[str, ...]:
-    return (
-        eviction.node,
-        str(eviction.violations),
-        str(eviction.top_priority),
-        str(eviction.sum_of_priorities),
-        str(len(eviction.victims)),
-        eviction.earliest_start or NONE,
-        "*" if eviction.chosen else "",
-    )
 
 
 def _fixes(report: PodReport) -> Iterator[Block]:

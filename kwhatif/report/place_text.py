@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, joined, of
+from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, joined, of, titled
 from kwhatif.report.expand_text import refusal_blocks, rollout_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.timeline_text import timeline_blocks
@@ -96,7 +96,7 @@ def device_blocks(placements: Sequence[Placement]) -> list[Block]:
                 name = claim.claim.partition("/")[2]
                 rows.append((namespace, pod, name, request, ", ".join(map(_used, uses)), joined(claim.shared_with)))
     headers = ("namespace", "pod", "claim", "request", "devices", "shared with")
-    return [Heading("DEVICES"), Table(headers, tuple(rows))] if rows else []
+    return titled("DEVICES", headers, rows)
 
 
 def _used(use: AllocatedDevice) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, joined, titled
 from kwhatif.results import InfoResult, NodeUse, ResourceUse
 from kwhatif.results.amounts import counted, lasted, spell_amount
 
@@ -54,18 +54,13 @@ def _nodes(result: InfoResult) -> Iterator[Block]:
             (
                 group.pool or NONE,
                 group.zone or NONE,
-                str(group.nodes),
-                str(group.ready),
-                str(group.cordoned),
-                str(group.pods),
+                *map(str, (group.nodes, group.ready, group.cordoned, group.pods)),
                 *(_share(by_name.get(name)) for name in _IN_GROUPS),
             )
         )
     yield Table(("pool", "zone", "nodes", "ready", "cordoned", "pods", *_IN_GROUPS), tuple(rows))
-    if result.nodes:
-        yield Heading("EACH NODE (requested/allocatable)")
-        headers = ("node", "pool", "zone", "status", "pods", *_IN_GROUPS, "others", "taints")
-        yield Table(headers, tuple(map(_node, result.nodes)))
+    headers = ("node", "pool", "zone", "status", "pods", *_IN_GROUPS, "others", "taints")
+    yield from titled("EACH NODE (requested/allocatable)", headers, map(_node, result.nodes))
 
 
 def _node(node: NodeUse) -> tuple[str, ...]:
@@ -78,8 +73,8 @@ def _node(node: NodeUse) -> tuple[str, ...]:
         f"{status},SchedulingDisabled" if node.cordoned else status,
         f"{node.pods}/{node.most_pods}",
         *(_fraction(name, node.resources.get(name, (0, 0))) for name in _IN_GROUPS),
-        ", ".join(f"{name} {_fraction(name, node.resources[name])}" for name in others) or NONE,
-        ", ".join(node.taints) or NONE,
+        joined(f"{name} {_fraction(name, node.resources[name])}" for name in others),
+        joined(node.taints),
     )
 
 
@@ -88,9 +83,6 @@ def _fraction(resource: str, use: tuple[int, int]) -> str:
 
 
 def _resources(result: InfoResult) -> Iterator[Block]:
-    if not result.resources:
-        return
-    yield Heading("RESOURCES")
     rows = []
     for use in result.resources:
         largest = _spelt(use.resource, use.largest_free)
@@ -105,8 +97,8 @@ def _resources(result: InfoResult) -> Iterator[Block]:
             )
         )
     headers = ("resource", "allocatable", "requested", "free", "largest free", "in use")
-    yield Table(headers, tuple(rows))
-    if result.closed_nodes:
+    yield from titled("RESOURCES", headers, rows)
+    if rows and result.closed_nodes:
         closed = counted(result.closed_nodes, "node that is", "nodes that are")
         yield Lines((f"Free leaves out {closed} cordoned or not ready.",))
 
@@ -117,24 +109,15 @@ def _pods(result: InfoResult) -> Iterator[Block]:
         yield Lines(("The snapshot holds no pods.",))
         return
     yield Table(("phase", "pods"), tuple((phase, str(number)) for phase, number in result.phases.items()))
-    if result.pending:
-        yield Heading("PENDING")
-        rows = tuple((str(each.pods), each.reason or NONE, each.message or NONE) for each in result.pending)
-        yield Table(("pods", "reason", "message"), rows)
-    if result.classes:
-        yield Heading("PRIORITIES")
-        uses = tuple((use.priority_class or NONE, str(use.priority), str(use.pods)) for use in result.classes)
-        yield Table(("priority class", "priority", "pods"), uses)
+    rows = [(each.pods, each.reason or NONE, each.message or NONE) for each in result.pending]
+    yield from titled("PENDING", ("pods", "reason", "message"), rows)
+    uses = [(use.priority_class or NONE, use.priority, use.pods) for use in result.classes]
+    yield from titled("PRIORITIES", ("priority class", "priority", "pods"), uses)
 
 
-def _devices(result: InfoResult) -> Iterator[Block]:
-    if result.devices:
-        yield Heading("DEVICES")
-        devices = tuple(
-            (use.driver, use.device_class or NONE, str(use.nodes), str(use.devices), str(use.allocated))
-            for use in result.devices
-        )
-        yield Table(("driver", "class", "nodes", "devices", "allocated"), devices)
+def _devices(result: InfoResult) -> list[Block]:
+    rows = [(use.driver, use.device_class or NONE, use.nodes, use.devices, use.allocated) for use in result.devices]
+    return titled("DEVICES", ("driver", "class", "nodes", "devices", "allocated"), rows)
 
 
 def _missing(result: InfoResult) -> Iterator[Block]:

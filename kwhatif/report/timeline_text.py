@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.report.blocks import NONE, Block, Heading, Table
+from kwhatif.report.blocks import NONE, Block, Heading, Table, titled
 from kwhatif.results import PlaceResult
 
 __all__ = ["timeline_blocks"]
@@ -10,13 +10,9 @@ __all__ = ["timeline_blocks"]
 
 def timeline_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
     """Nothing if time was not simulated. A ``wide`` report has the events, too."""
-    if not result.timeline:
-        return []
-    rows = tuple(
-        (moment(entry.time), entry.pod, entry.what, entry.node or NONE, entry.why or NONE) for entry in result.timeline
-    )
-    blocks: list[Block] = [Heading("TIMELINE"), Table(("time", "pod", "what", "node", "why"), rows)]
-    if wide:
+    rows = [(moment(e.time), e.pod, e.what, e.node or NONE, e.why or NONE) for e in result.timeline]
+    blocks = titled("TIMELINE", ("time", "pod", "what", "node", "why"), rows)
+    if rows and wide:
         told = tuple((moment(e.time), e.type, e.reason, f"pod/{e.pod}", e.message) for e in result.events)
         blocks += [Heading("EVENTS"), Table(("time", "type", "reason", "object", "message"), told)]
     return blocks
