@@ -68,7 +68,7 @@ class Run:
         for pod in pods:
             attempts = self._driver.at_once(self.cluster.shapes.info(pod))
             placed += attempts[-1].placed
-            victims += sum(len(attempt.evicted) for attempt in attempts)
+            victims += sum(len(attempt.evicted) for attempt in attempts if attempt.nominated)
         return Outcome(time.perf_counter() - started, placed, victims)
 
 
