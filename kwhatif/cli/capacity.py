@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import EngineOptions, Namespace, ReadingOptions, Snapshots, Tables
+from kwhatif.cli.options import EngineOptions, ManifestFiles, Namespace, ReadingOptions, Snapshots, Tables, TablesOutput
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -20,10 +20,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 @grouped
 def capacity(
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE", help="Manifests: files, directories, or '-' for stdin.", show_default=False),
-    ],
+    files: ManifestFiles,
     snapshot: Snapshots,
     namespace: Namespace = "default",
     release: Annotated[
@@ -41,7 +38,7 @@ def capacity(
         typer.Option("--limit", metavar="N", min=0, help="Stop counting at N.", show_default=False),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every node, including those without room.")] = False,
-    output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
+    output: TablesOutput = Tables.table,
     *,
     reading: ReadingOptions,
     engine: EngineOptions,

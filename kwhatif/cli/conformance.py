@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.options import FeatureGates, Plugins, SkipUnknown, Tables
+from kwhatif.cli.options import FeatureGates, Plugins, SkipUnknown, Tables, TablesOutput
 from kwhatif.cli.output import finish, new_file, packed, rendered
 from kwhatif.cli.progress import Progress
 
@@ -39,7 +39,7 @@ def conformance(
         ),
     ] = None,
     show: Annotated[int, typer.Option("--show", metavar="N", min=0, help="Differences to print for each file.")] = 5,
-    output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
+    output: TablesOutput = Tables.table,
     kubernetes_version: Annotated[
         str | None,
         typer.Option(

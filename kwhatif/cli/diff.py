@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import Without, grouped
-from kwhatif.cli.options import EngineOptions, Namespace, ReadingOptions, Tables
+from kwhatif.cli.options import EngineOptions, Namespace, ReadingOptions, Tables, TablesOutput
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -61,7 +61,7 @@ def diff(
     namespace: Namespace = "default",
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 even if something differs.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Show everything, however long it gets.")] = False,
-    output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
+    output: TablesOutput = Tables.table,
     *,
     reading: ReadingOptions,
     engine: Annotated[EngineOptions, Without("policy", "call_extenders")],

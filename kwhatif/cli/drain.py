@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import EngineOptions, Snapshots, Tables
+from kwhatif.cli.options import EngineOptions, Snapshots, Tables, TablesOutput
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -38,7 +38,7 @@ def drain(
     force: Annotated[
         bool, typer.Option("--force", help="Go on even if there are pods that no controller recreates.")
     ] = False,
-    output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
+    output: TablesOutput = Tables.table,
     *,
     engine: EngineOptions,
     edits: EditOptions,

@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import Namespace, ReadingOptions, Tables
+from kwhatif.cli.options import ManifestFiles, Namespace, ReadingOptions, Tables
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -23,10 +23,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 @grouped
 def expand(
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE", help="Manifests: files, directories, or '-' for stdin.", show_default=False),
-    ],
+    files: ManifestFiles,
     snapshot: Annotated[
         list[str] | None,
         typer.Option(

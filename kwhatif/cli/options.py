@@ -20,6 +20,7 @@ __all__ = [
     "FeatureGates",
     "IgnoreUnknown",
     "KubernetesVersion",
+    "ManifestFiles",
     "Namespace",
     "Plugins",
     "PodFiles",
@@ -31,6 +32,7 @@ __all__ = [
     "Snapshots",
     "Strict",
     "Tables",
+    "TablesOutput",
     "Templates",
 ]
 
@@ -44,6 +46,11 @@ class Tables(StrEnum):
     markdown = "markdown"
 
 
+TablesOutput = Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")]
+ManifestFiles = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE", help="Manifests: files, directories, or '-' for stdin.", show_default=False),
+]
 Snapshots = Annotated[
     list[str],
     typer.Option(

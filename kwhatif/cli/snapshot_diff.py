@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.options import Tables
+from kwhatif.cli.options import Tables, TablesOutput
 from kwhatif.cli.output import finish, rendered
 
 __all__ = ["app", "diff"]
@@ -19,7 +19,7 @@ def diff(
     before: Annotated[str, typer.Argument(metavar="A", help="The snapshot before.", show_default=False)],
     after: Annotated[str, typer.Argument(metavar="B", help="The snapshot after.", show_default=False)],
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 although something changed.")] = False,
-    output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
+    output: TablesOutput = Tables.table,
 ) -> None:
     """Show what changed between two snapshots, as far as scheduling can see it.
 

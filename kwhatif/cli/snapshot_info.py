@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import Tables
+from kwhatif.cli.options import Tables, TablesOutput
 from kwhatif.cli.output import finish, rendered
 from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.notes import Notes
@@ -37,7 +37,7 @@ def info(
         ),
     ] = "",
     nodes: Annotated[bool, typer.Option("--nodes", help="List each node, too.")] = False,
-    output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
+    output: TablesOutput = Tables.table,
     *,
     edits: EditOptions,
 ) -> None:

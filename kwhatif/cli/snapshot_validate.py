@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.options import Tables
+from kwhatif.cli.options import Tables, TablesOutput
 from kwhatif.cli.output import finish, rendered
 
 __all__ = ["app", "validate"]
@@ -23,7 +23,7 @@ def validate(
         ),
     ],
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 for warnings, too.")] = False,
-    output: Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")] = Tables.table,
+    output: TablesOutput = Tables.table,
 ) -> None:
     """Report everything that is wrong with a snapshot: what cannot be read, and what does not go together.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pytest
@@ -14,13 +14,12 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.others import PodDisruptionBudget
-from kwhatif.policy.load import default_configuration
 from kwhatif.results import DrainResult
-from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.versions import features_of
-from kwhatif.whatif.drain.drain import drain
-from kwhatif.whatif.drain.filters import Filters
+from kwhatif.whatif.drain.question import Drain
+from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.whatif.stages.pipeline import ask
+from kwhatif.whatif.stages.question import Case
 from tests.builders import node, pod
 
 WEB = ("apps/v1", "ReplicaSet", "web-1")
@@ -52,13 +51,17 @@ def drained(
     pods: Sequence[Pod],
     budgets: Sequence[PodDisruptionBudget] = (),
     *names: str,
+    daemon_sets: Collection[str] | None = None,
     **flags: Any,
 ) -> DrainResult:
+    """``daemon_sets`` are those that are known (``namespace/name``), None if that kind is not."""
     objects = Objects()
     for obj in (*nodes, *pods, *budgets):
         objects.add(obj)
-    chosen = [each for name in names or ("a",) for each in nodes if each.name == name]
-    return drain(Snapshot(objects=objects), Setup(default_configuration(), features_of()), chosen, Filters(**flags))
+    known = [dict(zip(("namespace", "name"), each.split("/"), strict=True)) for each in daemon_sets or ()]
+    whole = {} if daemon_sets is None else {"DaemonSet": [{"metadata": each} for each in known]}
+    question = Drain(names or ("a",), **flags)
+    return ask(question, Case(Inputs(Snapshot(objects=objects, whole=whole))))
 
 
 def ways(result: DrainResult) -> list[tuple[str, str, int, str]]:

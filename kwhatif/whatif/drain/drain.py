@@ -14,17 +14,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from msgspec.structs import replace
 
-from kwhatif.api.core import Node, Pod
+from kwhatif.api.core import Pod
 from kwhatif.api.others import PodDisruptionBudget
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.results import DrainedNode, DrainedPod, DrainResult, Remaining
 from kwhatif.scheduling.replacements import Replacements
-from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.drain.eviction_budgets import EvictionBudgets
 from kwhatif.whatif.drain.filters import Filters
-from kwhatif.whatif.edits.cordon import cordoned
-from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.place.consequences import with_consequences
 from kwhatif.whatif.place.place import Run
@@ -34,12 +30,8 @@ from kwhatif.whatif.session import Asked, Session
 __all__ = ["drain"]
 
 
-def drain(snapshot: Snapshot, setup: Setup, nodes: Sequence[Node], filters: Filters) -> DrainResult:
-    """Drain these nodes of the snapshot, in this order. The snapshot stays as it is."""
-    draft = Draft(snapshot)
-    names = list(dict.fromkeys(node.name for node in nodes))
-    draft.put_nodes(cordoned(node) for node in nodes)
-    session = Session(draft.snapshot, setup, covered=snapshot.objects.covered())
+def drain(session: Session, names: Sequence[str], filters: Filters) -> DrainResult:
+    """Drain nodes, all of which are cordoned, in this order."""
     run = _Drain(session, filters)
     before = run.requested_beside(names)
     drained = tuple(run.node(name) for name in names)

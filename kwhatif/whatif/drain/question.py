@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kwhatif.api.core import Node
 from kwhatif.errors import UsageError
@@ -11,6 +11,8 @@ from kwhatif.results import DrainResult
 from kwhatif.snapshot.chosen import chosen_nodes
 from kwhatif.whatif.drain.drain import drain
 from kwhatif.whatif.drain.filters import Filters
+from kwhatif.whatif.edits.cordon import cordoned
+from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
 
@@ -33,14 +35,21 @@ class Drain(Question[DrainResult]):
             )
 
     def session(self, case: Case) -> None:
-        """Nodes are cordoned before there is one."""
+        """Set up the cluster with all these nodes cordoned."""
+        draft = Draft(case.snapshot)
+        draft.put_nodes(map(cordoned, self._chosen(case)))
+        case.edited = replace(case.edited, snapshot=draft.snapshot)
+        super().session(case)
+
+    def _chosen(self, case: Case) -> list[Node]:
+        return [node for text in self.nodes for node in chosen_nodes(text, case.snapshot.objects.of(Node))]
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> DrainResult:
         (case,) = cases
-        chosen = [node for text in self.nodes for node in chosen_nodes(text, case.snapshot.objects.of(Node))]
         known = case.snapshot.whole.get("DaemonSet")
         daemon_sets = None
         if known is not None:
             daemon_sets = {f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in known}
         filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
-        return drain(case.snapshot, case.setup, chosen, filters)
+        names = dict.fromkeys(node.name for node in self._chosen(case))
+        return drain(case.session, list(names), filters)
