@@ -9,18 +9,7 @@ from kwhatif.golang.vocabulary import Bool, ConfigStruct, Int32, Int64, Text
 from kwhatif.plugins.shared.resource_args import ResourceSpec, UtilizationShapePoint
 from kwhatif.policy.structs import Extender
 
-__all__ = [
-    "LabelPreference",
-    "LabelsPresence",
-    "Policy",
-    "PredicateArgument",
-    "PredicatePolicy",
-    "PriorityArgument",
-    "PriorityPolicy",
-    "RequestedToCapacityRatioArguments",
-    "ServiceAffinity",
-    "ServiceAntiAffinity",
-]
+__all__ = ["Policy", "PredicatePolicy", "PriorityPolicy"]
 
 
 class ServiceAffinity(ConfigStruct):

@@ -35,7 +35,7 @@ class _Tables(
     VolumeRules,
     RulesOf122,
 ):
-    __slots__ = ()
+    """All tables as one."""
 
 
 _ROWS: dict[str, Row] = {

@@ -1,10 +1,6 @@
 """What a KubeSchedulerConfiguration may say, and which plugins there are for it."""
 
-from __future__ import annotations
-
 from kwhatif.versions.row import Whose
-
-__all__ = ["ConfigurationRules"]
 
 CONFIGURATION = Whose("configuration", folder="apis/config")
 GANGS = Whose("GangScheduling")
@@ -13,8 +9,6 @@ GROUPS = Whose("PodGroupPodsCount", "TopologyPlacementGenerator")
 
 
 class ConfigurationRules:
-    __slots__ = ()
-
     gang_scheduling = GANGS.gate("GangScheduling", "plugin GangScheduling is on (not modelled)")
     topology_aware_workload_scheduling = GROUPS.gate(
         "TopologyAwareWorkloadScheduling", "plugins that place groups of pods are on (not modelled)"

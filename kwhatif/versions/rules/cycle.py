@@ -1,10 +1,6 @@
 """The scheduling cycle around the plugins: what is asked, of whom, and what the message says."""
 
-from __future__ import annotations
-
 from kwhatif.versions.row import Whose
-
-__all__ = ["CycleRules"]
 
 MESSAGES = Whose("messages")
 EXTENDERS = Whose("extenders")
@@ -14,8 +10,6 @@ SCORE = Whose("Score")
 
 
 class CycleRules:
-    __slots__ = ()
-
     nodes_left_out_by_prefilter_are_counted = MESSAGES.since(
         "1.32", "schedule_one.go, framework/types.go", "messages count the nodes that PreFilter plugins left out"
     )

@@ -1,10 +1,6 @@
 """Devices and claims (dynamic resource allocation)."""
 
-from __future__ import annotations
-
 from kwhatif.versions.row import Whose
-
-__all__ = ["DeviceRules"]
 
 CLAIMS = Whose("DynamicResources", folder="framework/plugins/dynamicresources")
 ALLOCATOR = Whose("DynamicResources", folder="k8s.io/dynamic-resource-allocation")
@@ -13,8 +9,6 @@ SCORERS = Whose("NodeResourcesFit", "NodeResourcesBalancedAllocation", folder="f
 
 
 class DeviceRules:
-    __slots__ = ()
-
     dra_admin_access = CLAIMS.gate("DRAAdminAccess", "claims may ask for devices that are in use, as an administrator")
     dra_consumable_capacity = CLAIMS.gate(
         "DRAConsumableCapacity", "devices may be shared, each claim taking a part of their capacity"

@@ -1,10 +1,6 @@
 """What nodes are and say: taints, labels, ports, images, declared features."""
 
-from __future__ import annotations
-
 from kwhatif.versions.row import Whose
-
-__all__ = ["NodeRules"]
 
 DECLARED = Whose("NodeDeclaredFeatures", folder="framework/plugins/nodedeclaredfeatures")
 TAINTS = Whose("TaintToleration", folder="framework/plugins/tainttoleration")
@@ -14,8 +10,6 @@ IMAGES = Whose("ImageLocality", folder="framework/plugins/imagelocality")
 
 
 class NodeRules:
-    __slots__ = ()
-
     node_declared_features = DECLARED.gate(
         "NodeDeclaredFeatures", "plugin NodeDeclaredFeatures is on: pods avoid nodes that lack what they need"
     )

@@ -1,10 +1,6 @@
 """What 1.22 does otherwise than all supported minors; legacy policies are decided by it."""
 
-from __future__ import annotations
-
 from kwhatif.versions.row import Whose
-
-__all__ = ["RulesOf122"]
 
 CONFIGURATION = Whose("configuration", folder="apis/config")
 POLICY_PLUGINS = Whose(
@@ -33,8 +29,6 @@ IMAGES = Whose("ImageLocality")
 
 
 class RulesOf122:
-    __slots__ = ()
-
     multi_point = CONFIGURATION.since(
         "1.23", "types.go", "configurations have multiPoint, and default plugins are enabled there"
     )

@@ -1,17 +1,11 @@
 """Who makes room for whom."""
 
-from __future__ import annotations
-
 from kwhatif.versions.row import Whose
-
-__all__ = ["PreemptionRules"]
 
 PREEMPTION = Whose("DefaultPreemption", folder="framework/plugins/defaultpreemption")
 
 
 class PreemptionRules:
-    __slots__ = ()
-
     pod_disruption_conditions = PREEMPTION.gate(
         "PodDisruptionConditions", "a preemptor waits only for pods that leave because of a preemption"
     )

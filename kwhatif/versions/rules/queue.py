@@ -1,18 +1,12 @@
 """Which pods are tried, and when they are tried again."""
 
-from __future__ import annotations
-
 from kwhatif.versions.row import Whose
-
-__all__ = ["QueueRules"]
 
 GATES = Whose("SchedulingGates")
 QUEUE = Whose("queue")
 
 
 class QueueRules:
-    __slots__ = ()
-
     pod_scheduling_readiness = GATES.gate("PodSchedulingReadiness", "plugin SchedulingGates is on")
     scheduler_pop_from_backoff_q = QUEUE.gate(
         "SchedulerPopFromBackoffQ", "an idle scheduler takes pods from the backoff queue early"

@@ -1,10 +1,6 @@
 """What pods ask for, what nodes have left, and scores of both."""
 
-from __future__ import annotations
-
 from kwhatif.versions.row import Whose
-
-__all__ = ["ResourceRules"]
 
 FIT = Whose("NodeResourcesFit", folder="framework/plugins/noderesources")
 BALANCE = Whose("NodeResourcesBalancedAllocation", folder="framework/plugins/noderesources")
@@ -13,8 +9,6 @@ SIDECARS = Whose("NodeResourcesFit", "NodeResourcesBalancedAllocation", "NodePor
 
 
 class ResourceRules:
-    __slots__ = ()
-
     in_place_pod_level_resources_vertical_scaling = REQUESTS.gate(
         "InPlacePodLevelResourcesVerticalScaling", "resizes of pod-level resources count"
     )

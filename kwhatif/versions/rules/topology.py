@@ -1,10 +1,6 @@
 """Where a pod may be by the pods that are there: topology spread and affinity between pods."""
 
-from __future__ import annotations
-
 from kwhatif.versions.row import Whose
-
-__all__ = ["TopologyRules"]
 
 SPREAD = Whose("PodTopologySpread", folder="framework/plugins/podtopologyspread")
 AFFINITY = Whose("InterPodAffinity", folder="framework/plugins/interpodaffinity")
@@ -12,8 +8,6 @@ BOTH = Whose("InterPodAffinity", "PodTopologySpread")
 
 
 class TopologyRules:
-    __slots__ = ()
-
     match_label_keys_in_pod_topology_spread = SPREAD.gate(
         "MatchLabelKeysInPodTopologySpread", "topology spread constraints may have matchLabelKeys"
     )

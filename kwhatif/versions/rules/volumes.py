@@ -1,10 +1,6 @@
 """Volumes and their claims."""
 
-from __future__ import annotations
-
 from kwhatif.versions.row import Whose
-
-__all__ = ["VolumeRules"]
 
 LIMITS = Whose("NodeVolumeLimits", folder="framework/plugins/nodevolumelimits")
 BINDING = Whose("VolumeBinding", folder="framework/plugins/volumebinding")
@@ -15,8 +11,6 @@ ALL_DISKS = Whose("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits")
 
 
 class VolumeRules:
-    __slots__ = ()
-
     csi_migration_portworx = LIMITS.gate("CSIMigrationPortworx", "Portworx volumes belong to their CSI driver")
     storage_capacity_scoring = BINDING.gate(
         "StorageCapacityScoring", "VolumeBinding scores nodes by the storage that is left, after a falling curve"
