@@ -11,24 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from kwhatif.cel.faults import CompileError, Fault, OverBudget
-from kwhatif.cel.kinds import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DYN,
-    INT,
-    NULL,
-    STRING,
-    TYPE,
-    UINT,
-    Kind,
-    fits,
-    join,
-    list_of,
-    map_of,
-    optional_of,
-    settled,
-)
+from kwhatif.cel.kinds import BOOL, DYN, INT, TYPE, Kind, fits, join, list_of, map_of, optional_of, settled
 from kwhatif.cel.operators import NO_OVERLOAD, find
 from kwhatif.cel.overloads import Overload, Table
 from kwhatif.cel.syntax import Call, Ident, ListOf, Literal, MapOf, Node, Select
@@ -71,17 +54,6 @@ class Code:
     run: Run
 
 
-_LITERALS = {
-    "int": INT,
-    "uint": UINT,
-    "double": DOUBLE,
-    "string": STRING,
-    "bytes": BYTES,
-    "bool": BOOL,
-    "null_type": NULL,
-}
-
-
 class Compiler:
     """Compiles one expression.
 
@@ -111,7 +83,7 @@ class Compiler:
         match node:
             case Literal():
                 value = UInt(node.value) if node.kind == "uint" else node.value  # type: ignore[call-overload]
-                return Code(_LITERALS[node.kind], lambda scope: value)
+                return Code(Kind(node.kind), lambda scope: value)
             case Ident():
                 return self._ident(node)
             case Select():

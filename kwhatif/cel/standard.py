@@ -25,6 +25,7 @@ from kwhatif.cel.overloads import (
 )
 from kwhatif.cel.patterns import search
 from kwhatif.cel.values import Duration, Optional, Timestamp, TypeValue, UInt, name_of
+from kwhatif.golang.duration import Duration as GoDuration
 
 __all__ = ["definitions"]
 
@@ -83,25 +84,13 @@ def _to_string(value: Any) -> str:
     return text_of(value)
 
 
-_DURATION = re.compile(r"([0-9]{1,99}(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
-_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
-
-
 def _to_duration(text: Any) -> Duration:
     if isinstance(text, Duration):
         return text
-    body = text[1:] if text[:1] in ("+", "-") else text
-    found = list(_DURATION.finditer(body))
-    if body != "0" and (not body or "".join(part[0] for part in found) != body):
-        raise Fault(f'time: invalid duration "{text}"')
-    nanos = 0
-    for part in found:
-        whole, _, fraction = part[1][:99].partition(".")
-        unit = _UNITS[part[2]]
-        nanos += int(whole or 0) * unit + (int(fraction) * unit // 10 ** len(fraction) if fraction else 0)
-    if nanos >= 2**63:
-        raise Fault(f'time: invalid duration "{text}"')
-    return Duration(-nanos if text.startswith("-") else nanos)
+    try:
+        return Duration(int(GoDuration.parse(text)))
+    except ValueError as error:
+        raise Fault(str(error)) from None
 
 
 def _to_timestamp(value: Any) -> Timestamp:

@@ -15,9 +15,9 @@ from kwhatif.cel.faults import CompileError
 __all__ = ["Call", "Ident", "ListOf", "Literal", "MapOf", "Node", "Select", "parse"]
 
 MOST_NESTED = 250
+"""Expressions nested deeper are refused (upstream: maxRecursionDepth)."""
 _DIGITS_AT_MOST = 99
 """No number of so many digits fits into 64 bits, were it not for zeros in front."""
-"""Expressions nested deeper are refused (upstream: maxRecursionDepth)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +89,12 @@ _TOKEN = re.compile(
 )
 # A raw string knows no escapes, so a backslash before its end does not keep it open.
 _RAW = re.compile(r"[bB]?[rR](?:\"\"\".*?\"\"\"|'''.*?'''|\"[^\"\n\r]*\"|'[^'\n\r]*')", re.DOTALL)
-_RESERVED = frozenset(
-    [
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
+# fmt: off
+_RESERVED = frozenset([
+    "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
+    "namespace", "return", "var", "void", "while",
+])
+# fmt: on
 _ESCAPE = re.compile(
     r"\\(?:([abfnrtv\"'\\?`])|([0-3][0-7][0-7])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))",
     re.DOTALL,

@@ -19,6 +19,8 @@ _UNITS = {
 }
 _PART = re.compile(r"([0-9]*)(\.[0-9]*)?")
 _MAX = 2**63
+_DIGITS_AT_MOST = 1000
+"""Python reads no number of many more."""
 
 
 class Duration(int):
@@ -44,7 +46,7 @@ class Duration(int):
         while rest:
             number = _PART.match(rest)
             whole, fraction = (number[1], number[2] or "") if number else ("", "")
-            if not whole and fraction in ("", "."):
+            if (not whole and fraction in ("", ".")) or len(whole + fraction) > _DIGITS_AT_MOST:
                 raise invalid
             rest = rest[len(whole) + len(fraction) :]
             unit = re.split(r"[.0-9]", rest, maxsplit=1)[0]
