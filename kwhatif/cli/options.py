@@ -29,6 +29,8 @@ __all__ = [
     "ReadingOptions",
     "Seed",
     "SkipUnknown",
+    "SnapshotFiles",
+    "SnapshotOutput",
     "Snapshots",
     "Strict",
     "Tables",
@@ -57,6 +59,22 @@ Snapshots = Annotated[
         "--snapshot",
         metavar="FILE",
         help="The cluster: a snapshot, what kubectl prints, or another tool's dump; '-' reads stdin (repeatable).",
+        show_default=False,
+    ),
+]
+SnapshotFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE", help="A snapshot, or files and directories as kubectl prints them.", show_default=False
+    ),
+]
+SnapshotOutput = Annotated[
+    str,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Where to write: .json, .json.gz or .json.zst, by name; '-' is standard output.",
         show_default=False,
     ),
 ]

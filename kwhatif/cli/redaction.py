@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.redaction import Translation
 
-__all__ = ["TranslationFile", "redacted_snapshot", "with_translation"]
+__all__ = ["TranslationFile", "check_apart", "redacted_snapshot", "with_translation"]
 
 T = TypeVar("T")
 
@@ -28,6 +28,12 @@ TranslationFile = Annotated[
         show_default=False,
     ),
 ]
+
+
+def check_apart(translation: str, output: str) -> None:
+    """Raises UsageError if names and pseudonyms would be written to one file."""
+    if os.path.realpath(translation) == os.path.realpath(output):
+        raise UsageError("--translation and -o name the same file: one is private, the other is to be shared")
 
 
 def redacted_snapshot(snapshot: Snapshot, path: str, notes: Notes) -> Snapshot:

@@ -10,7 +10,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import Namespace
+from kwhatif.cli.options import Namespace, SnapshotOutput
 
 if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
@@ -39,16 +39,7 @@ def convert(
             show_default=False,
         ),
     ],
-    output: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Where to write: .json, .json.gz or .json.zst, by name; '-' is standard output.",
-            show_default=False,
-        ),
-    ],
+    output: SnapshotOutput,
     to: Annotated[
         Formats,
         typer.Option("--format", help="What to write: a snapshot, or a List as 'kubectl get -o json' prints it."),

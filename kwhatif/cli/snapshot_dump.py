@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.grouped import grouped
+from kwhatif.cli.options import SnapshotOutput
 from kwhatif.cli.output import say
 from kwhatif.cli.progress import Progress
+from kwhatif.cli.redaction import check_apart, redacted_snapshot
 from kwhatif.errors import ClusterError, UsageError
 from kwhatif.report.escape import clean
 from kwhatif.whatif.stages.notes import Notes
@@ -80,16 +82,7 @@ class ConnectionOptions:
 @app.command()
 @grouped
 def dump(
-    output: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Where to write: .json, .json.gz or .json.zst, by name; '-' is standard output.",
-            show_default=False,
-        ),
-    ],
+    output: SnapshotOutput,
     *,
     cluster: ConnectionOptions,
     scheduler_config: Annotated[
@@ -142,8 +135,7 @@ def dump(
     _check_writable(output)
     if translation is not None:
         _check_writable(translation)
-        if os.path.realpath(translation) == os.path.realpath(output):
-            raise UsageError("--translation and -o name the same file: one is private, the other is to be shared")
+        check_apart(translation, output)
 
     from kwhatif.snapshot.format.model import write_snapshot
     from kwhatif.snapshot.live.dump import Wanted
@@ -162,8 +154,6 @@ def dump(
     notes = Notes()
     snapshot = dumped.snapshot
     if translation is not None:
-        from kwhatif.cli.redaction import redacted_snapshot
-
         snapshot = redacted_snapshot(snapshot, translation, notes)
     write_snapshot(snapshot, output)
     _judge_scheduler(dumped.snapshot, notes)

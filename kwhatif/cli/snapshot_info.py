@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import Tables, TablesOutput
+from kwhatif.cli.options import SnapshotFiles, Tables, TablesOutput
 from kwhatif.cli.output import finish, rendered
 from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.notes import Notes
@@ -21,12 +21,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 @grouped
 def info(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE", help="A snapshot, or files and directories as kubectl prints them.", show_default=False
-        ),
-    ],
+    files: SnapshotFiles,
     by: Annotated[
         str,
         typer.Option(

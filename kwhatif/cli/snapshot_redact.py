@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kwhatif.cli.redaction import TranslationFile
+from kwhatif.cli.redaction import TranslationFile, check_apart, redacted_snapshot, with_translation
 from kwhatif.errors import UsageError
 
 __all__ = ["app", "redact"]
@@ -54,8 +54,7 @@ def redact(
     from kwhatif.whatif.stages.notes import Notes
 
     check_stdin(*files)
-    if os.path.realpath(translation) == os.path.realpath(output):
-        raise UsageError("--translation and -o name the same file: one is private, the other is to be shared")
+    check_apart(translation, output)
     notes = Notes()
     if output.endswith(_MANIFESTS):
         _manifests(files, output, translation, namespace, notes)
@@ -66,7 +65,6 @@ def redact(
 
 def _snapshot(files: list[str], output: str, translation: str, namespace: str | None, notes: Any) -> None:
     from kwhatif.api.core import Node
-    from kwhatif.cli.redaction import redacted_snapshot
     from kwhatif.snapshot.format.model import write_snapshot
     from kwhatif.snapshot.load import load_snapshot
 
@@ -77,7 +75,6 @@ def _snapshot(files: list[str], output: str, translation: str, namespace: str | 
 
 
 def _manifests(files: list[str], output: str, translation: str, namespace: str | None, notes: Any) -> None:
-    from kwhatif.cli.redaction import with_translation
     from kwhatif.report.structured import as_documents
     from kwhatif.results.amounts import counts
     from kwhatif.snapshot.format.drafts import draft_of

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.options import Tables, TablesOutput
+from kwhatif.cli.options import SnapshotFiles, Tables, TablesOutput
 from kwhatif.cli.output import finish, rendered
 
 __all__ = ["app", "validate"]
@@ -16,12 +16,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command()
 def validate(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE", help="A snapshot, or files and directories as kubectl prints them.", show_default=False
-        ),
-    ],
+    files: SnapshotFiles,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 for warnings, too.")] = False,
     output: TablesOutput = Tables.table,
 ) -> None:

@@ -11,14 +11,12 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.foreign.kwok import is_recorded
 from kwhatif.snapshot.foreign.scheduler_simulator import LEFT_OUT, SimulatorExport, simulator_export
 from kwhatif.snapshot.foreign.tree import FEWEST_NAMESPACES, Tree, partial
-from kwhatif.snapshot.format.model import API_VERSION, KIND, SchedulerInfo, Snapshot, read_envelope
+from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, is_snapshot, read_envelope
 from kwhatif.snapshot.read.documents import Document, read_documents
 from kwhatif.snapshot.read.files import Text, called
 from kwhatif.snapshot.read.items import Item, decode, head_of, inside, items_of, put_in_namespace, resource_of
 
-__all__ = ["Collected", "is_snapshot", "twice"]
-
-_GROUP_OF_OWN_FORMATS = API_VERSION.partition("/")[0] + "/"
+__all__ = ["Collected", "twice"]
 
 
 class Collected:
@@ -187,16 +185,6 @@ class Collected:
         if self._tree is None or first[2] is not self._tree:
             raise twice(key, source, place, f"{first[0]} {first[1]}")
         return False
-
-
-def is_snapshot(document: Document, api_version: str, kind: str) -> bool:
-    """Whether a document is in our own format, by its head. Raises InputError if only a later version could read it."""
-    if not api_version.startswith(_GROUP_OF_OWN_FORMATS) or kind != KIND:
-        return False
-    if api_version != API_VERSION:
-        problem = f'expected "{API_VERSION}", found {described(api_version)}'
-        raise InputError(problem, source=document.source, place="$.apiVersion")
-    return True
 
 
 def twice(key: tuple[str, ...], source: str, place: str, first: str) -> InputError:

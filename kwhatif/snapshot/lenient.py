@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kwhatif.api.decode import decode_json, decode_list
+from kwhatif.api.decode import decode_json
 from kwhatif.api.json_schema import misfits, validator, without_nulls
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, Objects, struct_for
 from kwhatif.api.meta import Resource
@@ -25,7 +25,7 @@ from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
 from kwhatif.snapshot.format.model import API_VERSION, KIND, Snapshot, read_envelope
 from kwhatif.snapshot.read.documents import Document, read_documents
 from kwhatif.snapshot.read.files import called, once, read_paths
-from kwhatif.snapshot.read.items import Item, check_name, decode, head_of, items_of, put_in_namespace
+from kwhatif.snapshot.read.items import Item, check_name, decode, decoded_list, head_of, items_of, put_in_namespace
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -188,7 +188,7 @@ class _Reader:
         if kind in KINDS:
             self._found.snapshot.objects.extend(struct, [])
         try:
-            good = _decoded(listed, struct)
+            good = decoded_list(listed, struct)
         except InputError:
             good = None
         if good is not None:
@@ -196,7 +196,7 @@ class _Reader:
                 self._checked(kind, obj, Place(source, f"{path}[{i}]"))
             return
         try:
-            elements = _decoded(listed, msgspec.Raw if isinstance(listed, msgspec.Raw) else Any)
+            elements = decoded_list(listed, msgspec.Raw if isinstance(listed, msgspec.Raw) else Any)
         except InputError as error:
             self._problem("schema", "", Place(source, path + error.place.removeprefix("$")), error.problem)
             return
@@ -255,12 +255,6 @@ def _parts(value: Any, place: str) -> dict[str, Any]:
         return dict(decode(value if value is not None else {}, dict[str, msgspec.Raw] if raw else dict[str, Any]))
     except InputError as error:
         raise InputError(error.problem, place=place + error.place.removeprefix("$")) from None
-
-
-def _decoded(listed: Any, type_: Any) -> list[Any]:
-    if isinstance(listed, msgspec.Raw):
-        return decode_list(listed, type_)
-    return list(decode(listed if listed is not None else [], list[type_]))
 
 
 def _plain(value: Any) -> Any:

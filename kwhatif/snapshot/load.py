@@ -11,9 +11,9 @@ from typing import Any
 from kwhatif.api.kinds import NAMESPACED, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
-from kwhatif.snapshot.collected import Collected, is_snapshot, twice
+from kwhatif.snapshot.collected import Collected, twice
 from kwhatif.snapshot.foreign.trees import tree_of
-from kwhatif.snapshot.format.model import KIND, Snapshot
+from kwhatif.snapshot.format.model import KIND, Snapshot, is_snapshot
 from kwhatif.snapshot.read.documents import Document, Origin, read_documents
 from kwhatif.snapshot.read.files import called, once, read_paths
 from kwhatif.snapshot.read.items import (

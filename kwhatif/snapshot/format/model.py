@@ -22,20 +22,31 @@ from typing import IO, Any
 
 import msgspec
 
-from kwhatif.api.decode import convert, decode_json, decode_list
+from kwhatif.api.decode import convert, decode_json
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described, step
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.drafts import draft_of, packed
+from kwhatif.snapshot.read.documents import Document
 from kwhatif.snapshot.read.files import STDIN
-from kwhatif.snapshot.read.items import check_name, inside
+from kwhatif.snapshot.read.items import check_name, decoded_list, inside
 
-__all__ = ["API_VERSION", "KIND", "SchedulerInfo", "Snapshot", "read_envelope", "write_chunks", "write_snapshot"]
+__all__ = [
+    "API_VERSION",
+    "KIND",
+    "SchedulerInfo",
+    "Snapshot",
+    "is_snapshot",
+    "read_envelope",
+    "write_chunks",
+    "write_snapshot",
+]
 
 API_VERSION = "kwhatif.dev/v1"
 KIND = "ClusterSnapshot"
+_GROUP = API_VERSION.partition("/")[0]
 
 _AT_ONCE = 1000
 _RFC3339 = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
@@ -120,6 +131,16 @@ class _ValueEnvelope(msgspec.Struct):
     objects: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
+def is_snapshot(document: Document, api_version: str, kind: str) -> bool:
+    """Whether a document is in our own format, by its head. Raises InputError if only a later version could read it."""
+    if not api_version.startswith(f"{_GROUP}/") or kind != KIND:
+        return False
+    if api_version != API_VERSION:
+        problem = f'expected "{API_VERSION}", found {described(api_version)}'
+        raise InputError(problem, source=document.source, place="$.apiVersion")
+    return True
+
+
 def read_envelope(value: msgspec.Raw | Any) -> Snapshot:
     """A snapshot from its own format, as raw JSON or plain Python values. Raises InputError with a place."""
     raw = isinstance(value, msgspec.Raw)
@@ -136,14 +157,14 @@ def read_envelope(value: msgspec.Raw | Any) -> Snapshot:
             if kind in KEPT_WHOLE:
                 snapshot.whole[kind] = _whole(listed, kind)
             elif kind not in KINDS:
-                snapshot.ignored[kind] = len(_decoded_list(listed, msgspec.Raw if raw else dict[str, Any]))
+                snapshot.ignored[kind] = len(decoded_list(listed, msgspec.Raw if raw else dict[str, Any]))
         except InputError as error:
             raise inside(error, "", "$.objects" + step(kind)) from None
     return snapshot
 
 
 def _objects(listed: Any, kind: str) -> list[Resource]:
-    objects = _decoded_list(listed, KINDS[kind])
+    objects = decoded_list(listed, KINDS[kind])
     for i, obj in enumerate(objects):
         try:
             check_name(obj)
@@ -155,8 +176,8 @@ def _objects(listed: Any, kind: str) -> list[Resource]:
 
 
 def _whole(listed: Any, kind: str) -> list[dict[str, Any]]:
-    objects = _decoded_list(listed, dict[str, Any])
-    for i, (obj, checked) in enumerate(zip(objects, _decoded_list(listed, Resource), strict=True)):
+    objects = decoded_list(listed, dict[str, Any])
+    for i, (obj, checked) in enumerate(zip(objects, decoded_list(listed, Resource), strict=True)):
         try:
             check_name(checked)
         except InputError as error:
@@ -164,12 +185,6 @@ def _whole(listed: Any, kind: str) -> list[dict[str, Any]]:
         group = KEPT_WHOLE[kind]
         obj["kind"], obj["apiVersion"] = kind, obj.get("apiVersion") or (f"{group}/v1" if group else "v1")
     return objects
-
-
-def _decoded_list(listed: Any, type_: Any) -> list[Any]:
-    if isinstance(listed, msgspec.Raw):
-        return decode_list(listed, type_)
-    return convert(listed if listed is not None else [], list[type_])
 
 
 def _check_time(text: str) -> None:

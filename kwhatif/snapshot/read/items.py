@@ -21,6 +21,7 @@ __all__ = [
     "check_name",
     "decode",
     "decode_objects",
+    "decoded_list",
     "expect_head",
     "head_of",
     "inside",
@@ -70,6 +71,13 @@ def decode(value: Any, type_: type[T]) -> T:
     return decode_json(value, type_) if isinstance(value, msgspec.Raw) else convert(value, type_)
 
 
+def decoded_list(listed: Any, type_: type[T]) -> list[T]:
+    """A list of such, raw or as plain Python values; null is an empty one. Raises InputError."""
+    if isinstance(listed, msgspec.Raw):
+        return decode_list(listed, type_)
+    return convert(listed if listed is not None else [], list[type_])  # type: ignore[valid-type]
+
+
 def inside(error: InputError, source: str, place: str) -> InputError:
     """An error about a part, said of the whole: ``place`` is where the part stands in ``source``."""
     rest = error.place.removeprefix("$") if error.place.startswith("$") else ""
@@ -109,9 +117,8 @@ def items_at(document: Document, value: Any, place: str, api_version: str, kind:
 
     Raises InputError.
     """
-    raw = isinstance(value, msgspec.Raw)
     try:
-        elements: list[Any] = decode_list(value, msgspec.Raw) if raw else convert(value, list[Any])
+        elements = decoded_list(value, msgspec.Raw if isinstance(value, msgspec.Raw) else Any)
     except InputError as error:
         raise inside(error, document.source, place) from None
     yield from _elements_of(document, elements, place, document.origin, (), api_version, kind)

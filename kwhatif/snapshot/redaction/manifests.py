@@ -8,8 +8,7 @@ from typing import Any
 from kwhatif.api.kinds import NAMESPACED, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
-from kwhatif.snapshot.collected import is_snapshot
-from kwhatif.snapshot.format.model import KIND
+from kwhatif.snapshot.format.model import KIND, is_snapshot
 from kwhatif.snapshot.read.documents import read_documents
 from kwhatif.snapshot.read.files import called, read_paths
 from kwhatif.snapshot.read.items import decode, head_of, items_of, resource_of
