@@ -63,7 +63,9 @@ def test_a_cluster_that_is_too_old_or_new_gets_the_nearest_rules(tmp_path: Path,
 
 def test_a_version_that_is_not_supported_gives_way_to_the_nearest() -> None:
     ran = run("place", PODS, "--snapshot", CLUSTER, "--kubernetes-version", "1.20")
-    assert "warning: Kubernetes 1.20 is not supported: the rules are those of 1.29, the nearest that is" in ran.notes
+    assert (
+        "warning: Kubernetes 1.20 is not supported; using the rules of 1.29, the nearest supported version" in ran.notes
+    )
     assert "Rules of Kubernetes 1.29;" in ran.out
 
 
@@ -77,7 +79,7 @@ def test_gates_change_rules_and_the_answer_says_so() -> None:
     assert "Rules of Kubernetes 1.31 with " in ran.out
     assert "SidecarContainers=false" in ran.out
     (note,) = [line for line in ran.notes if "StorageVersionMigrator" in line]
-    assert note == "note: feature gate StorageVersionMigrator: no rule here asks for it, so it changes nothing"
+    assert note == "note: feature gate StorageVersionMigrator: no rule here depends on it, so it has no effect"
 
 
 def test_gates_set_in_the_cluster_hold_unless_told_otherwise(tmp_path: Path) -> None:
@@ -85,8 +87,8 @@ def test_gates_set_in_the_cluster_hold_unless_told_otherwise(tmp_path: Path) -> 
     ran = run("place", PODS, "--snapshot", file)
     assert "Rules of Kubernetes 1.31 with SidecarContainers=false;" in ran.out
     assert [line for line in ran.notes if "feature gate" in line] == [
-        "note: feature gate PodSchedulingReadiness=false, set in the cluster, is none of Kubernetes 1.31",
-        "note: feature gate Own=true, set in the cluster, is none of Kubernetes 1.31",
+        "note: feature gate PodSchedulingReadiness=false of the cluster cannot be set in Kubernetes 1.31, so it is ignored",
+        "note: feature gate Own=true of the cluster cannot be set in Kubernetes 1.31, so it is ignored",
     ]
     ran = run("place", PODS, "--snapshot", file, "--feature-gates", "SidecarContainers=true")
     assert "Rules of Kubernetes 1.31" in ran.out

@@ -170,7 +170,7 @@ def test_an_unknown_minor_gives_way_to_the_nearest_with_a_warning() -> None:
     newest = run("show")
     of_future = run("show", "--minor", "9.9")
     assert of_future.stdout == newest.stdout
-    assert "Kubernetes 9.9 is not supported: the rules are those of 1.36, the nearest that is" in of_future.stderr
+    assert "Kubernetes 9.9 is not supported; using the rules of 1.36, the nearest supported version" in of_future.stderr
 
 
 def test_unknown_options_and_formats_are_usage_errors() -> None:
@@ -220,7 +220,7 @@ def test_an_old_format_is_judged_by_the_last_minor_that_read_it_unless_another_i
     assert run("validate", file, "--kubernetes-version", "1.30").exit_code == 1
     old = run("validate", file, "--kubernetes-version", "1.17")
     assert old.stdout == f"{file}: kube-scheduler 1.22 accepts it\n"
-    assert "Kubernetes 1.17 is not supported: the rules are those of 1.22" in old.stderr
+    assert "Kubernetes 1.17 is not supported; using the rules of 1.22" in old.stderr
 
 
 def test_show_of_a_policy_for_a_newer_minor_translates_it(tmp_path: Path) -> None:
@@ -233,5 +233,5 @@ def test_show_of_a_policy_for_a_newer_minor_translates_it(tmp_path: Path) -> Non
 @pytest.mark.parametrize(("version", "nearest"), [("1.20", "1.22"), ("1.25", "1.29"), ("1.40", "1.36")])
 def test_validate_says_once_by_which_rules_it_goes(version: str, nearest: str, tmp_path: Path) -> None:
     file = write(tmp_path, "apiVersion: v1\nkind: Policy\n")
-    said = f"warning: Kubernetes {version} is not supported: the rules are those of {nearest}, the nearest that is\n"
-    assert run("validate", file, "--kubernetes-version", version).stderr == said
+    said = f"Kubernetes {version} is not supported; using the rules of {nearest}, the nearest supported version"
+    assert run("validate", file, "--kubernetes-version", version).stderr == f"warning: {said}\n"

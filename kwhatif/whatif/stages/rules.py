@@ -36,12 +36,14 @@ def rules(
         asked = minor_of(version)
         minor = nearest(asked, legacy=legacy)
         if minor != asked:
-            notes.warn(f"Kubernetes {asked} is not supported: the rules are those of {minor}, the nearest that is")
+            notes.warn(
+                f"Kubernetes {asked} is not supported; using the rules of {minor}, the nearest supported version"
+            )
     else:
         minor = _of_file(otherwise or "", legacy=legacy)
     given = parse_gates(gates or ())
     for name in unread_gates(given):
-        notes.note(f"feature gate {name}: no rule here asks for it, so it changes nothing")
+        notes.note(f"feature gate {name}: no rule here depends on it, so it has no effect")
     return features_of(minor, {**dict(_possible(recorded or {}, minor, notes)), **given})
 
 
@@ -59,7 +61,9 @@ def _possible(recorded: Mapping[str, bool], minor: str, notes: Notes) -> Iterato
         stage = stage_of(name, minor)
         if stage is None or stage.ripeness == "gone" or (stage.locked and stage.on != value):
             word = "true" if value else "false"
-            notes.note(f"feature gate {name}={word}, set in the cluster, is none of Kubernetes {minor}")
+            notes.note(
+                f"feature gate {name}={word} of the cluster cannot be set in Kubernetes {minor}, so it is ignored"
+            )
         else:
             yield name, value
 
