@@ -57,6 +57,14 @@ demo: $(INSTALLED) ## place the sample pods on the sample cluster, and explain o
 test: $(INSTALLED_DEV) ## run the tests (ARGS='-k taints' to choose)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 $(ARGS)
 
+.PHONY: coverage
+coverage: $(INSTALLED_DEV) ## run the tests and see that they reach as many lines as pyproject.toml wants
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --cov --cov-report=term $(ARGS)
+
+.PHONY: mutation
+mutation: $(INSTALLED_DEV) ## break the code in a sample of places and see which tests fail (ARGS='--each 10 --seed 2')
+	$(BIN)/python -m tests.mutation $(ARGS)
+
 .PHONY: check
 check: $(INSTALLED_DEV) ## everything CI runs: lint, format, types, tests
 	$(BIN)/ruff check .
@@ -99,6 +107,6 @@ bench: $(INSTALLED) ## time the scheduling loop on small generated workloads
 
 .PHONY: clean
 clean: ## remove everything that was made here
-	rm -rf $(VENV) build dist .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist .benchmarks .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	find . -maxdepth 1 -name '*.egg-info' -exec rm -rf {} +

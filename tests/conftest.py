@@ -1,6 +1,7 @@
 """What all tests share: how hypothesis runs, and clusters that count as large.
 
-Runs are deterministic. ``HYPOTHESIS_PROFILE=thorough`` looks further, with other examples every time.
+Runs are deterministic. ``HYPOTHESIS_PROFILE=thorough`` looks further, with other examples every time, and ``quick``
+not as far, for those who run the tests over and over again.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=2000, derandomize=False)
+settings.register_profile("quick", settings.get_profile("default"), max_examples=10)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

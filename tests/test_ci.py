@@ -309,3 +309,24 @@ def test_kubectl_runs_it_as_a_plugin_under_that_name(checkout: Checkout) -> None
     command = "kubectl whatif" if shutil.which("kubectl") else "kubectl-whatif"
     assert checkout.bash(f"{command} gate manifests --base manifests", {}).returncode == 0
     assert "Usage: kubectl whatif gate" in checkout.bash(f"{command} gate --help", {}).stdout
+
+
+# --- the project's own
+
+
+def test_every_python_that_is_promised_is_tested_on_every_system_and_actions_are_pinned() -> None:
+    text = (ROOT / ".github/workflows/ci.yml").read_text()
+    matrix = yaml.safe_load(text)["jobs"]["test"]["strategy"]["matrix"]
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    versions = [found[1] for one in classifiers if (found := re.fullmatch(r"Programming Language :: .* (3\.\d+)", one))]
+    assert matrix["python"] == versions
+    assert [name.partition("-")[0] for name in matrix["os"]] == ["ubuntu", "macos", "windows"]
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v[\d.]+", used) for used in re.findall(r"uses: (.*)", text))
+
+
+def test_commits_are_checked_as_make_check_does() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    lines = (ROOT / "Makefile").read_text()
+    for hook in hooks:
+        program = hook["entry"].removeprefix(".venv/bin/").split(" --")[0]
+        assert f"$(BIN)/{program}" in lines

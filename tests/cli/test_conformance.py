@@ -112,7 +112,7 @@ def test_standard_input_empty_lines_and_indented_objects_are_fine() -> None:
             "line 1 (b)",
             "Sounds",
         ),
-        ('{"name": "b", "objects": ' + "[" * 5000 + "]" * 5000 + ', "pods": []}', "line 1", "deep"),
+        ('{"name": "b", "objects": ' + "[" * 100_000 + "]" * 100_000 + ', "pods": []}', "line 1", "deep"),
     ],
 )
 def test_what_cannot_be_read_is_told_with_file_and_line(text: str, where: str, problem: str) -> None:

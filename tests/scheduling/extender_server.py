@@ -42,6 +42,9 @@ SLOW_BODY = Behaviour("begins to answer and does not go on")
 HANGS_UP = Behaviour("closes the connection")
 NONSENSE = Behaviour("speaks another protocol")
 
+PATIENCE = 60.0
+"""For so many seconds a server keeps its caller waiting, unless the test is over before."""
+
 Answer = Any
 """JSON, Raw, a Behaviour, or a function that makes one of these of the request's body."""
 
@@ -112,10 +115,10 @@ class _Handler(BaseHTTPRequestHandler):
         if callable(answer):
             answer = answer(body)
         if answer is SLOW:
-            server.over.wait(10)
+            server.over.wait(PATIENCE)
         elif answer is SLOW_BODY:
             self._say(Raw(b'{"NodeNames": ["a"]}', only=5))
-            server.over.wait(10)
+            server.over.wait(PATIENCE)
         elif answer is NONSENSE:
             self.wfile.write(b"SSH-2.0-x\r\n\r\n")
         elif answer is not HANGS_UP:

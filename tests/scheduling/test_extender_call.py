@@ -17,6 +17,7 @@ from tests.scheduling.extender_server import (
     CERTIFICATE,
     DATA,
     KEY,
+    PATIENCE,
     SLOW,
     SLOW_BODY,
     Raw,
@@ -184,7 +185,7 @@ def test_the_whole_call_has_one_time_limit(behaviour: object) -> None:
     with serving({"verb": behaviour}) as server:
         begun = monotonic()
         assert called(f"{server.url}/verb", limit="50ms") == "extender URL: no answer within 50ms"
-        assert 0.05 <= monotonic() - begun < 2
+        assert 0.05 <= monotonic() - begun < PATIENCE
 
 
 def test_a_server_that_drips_does_not_get_more_time() -> None:
@@ -198,21 +199,17 @@ def test_a_server_that_drips_does_not_get_more_time() -> None:
             with line:
                 line.recv(65536)
                 try:
-                    for _ in range(2000):
+                    while not done.wait(0.01):
                         line.sendall(b"H")
-                        if done.wait(0.01):
-                            break
                 except OSError:
                     pass
 
         done = threading.Event()
         dripping = threading.Thread(target=drip)
         dripping.start()
-        begun = monotonic()
+        # A caller that waits as long as something comes would wait for ever.
         with pytest.raises(ExtenderError) as caught:
             caller.post(url, b"{}")
-        passed = monotonic() - begun
         done.set()
         dripping.join()
     assert caught.value.late
-    assert passed < 2

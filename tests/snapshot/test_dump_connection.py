@@ -199,8 +199,8 @@ def test_an_interruption_leaves_nothing_and_does_not_wait_for_the_server(server:
     out.mkdir()
     words = ["snapshot", "dump", "--kubeconfig", config, "-o", str(out / "c.json"), "--chunk-size", "50"]
     running = subprocess.Popen([sys.executable, "-m", "kwhatif", *words], stderr=subprocess.PIPE, text=True)
-    assert server.seen.wait(30)
+    assert server.seen.wait(120)
     running.send_signal(signal.SIGINT)
-    _, err = running.communicate(timeout=30)
+    _, err = running.communicate(timeout=120)
     assert (running.returncode, err) == (130, "kwhatif: interrupted\n")
     assert os.listdir(out) == []
