@@ -200,6 +200,21 @@ def test_the_legacy_room_is_named_in_one_place() -> None:
     assert strings == {"policy.older"}
 
 
+# --- rooms within a room
+
+SNAPSHOT = ({"read"}, {"format"}, {"foreign", "live"}, {"collected"}, {"redaction", "load", "lenient"})
+"""Packages of the snapshot room, and what stands beside them; imports point at earlier steps."""
+
+
+def test_imports_within_the_snapshot_room_point_one_way() -> None:
+    steps = {part: number for number, step in enumerate(SNAPSHOT) for part in step}
+    inner = [
+        (i, i.module.split(".")[1], i.target.split(".")[2]) for i in ours() if i.room == i.target_room == "snapshot"
+    ]
+    wrong = [i for i, part, of in inner if part != of and steps[of] >= steps[part]]
+    assert len(inner) > len(wrong) == 0, complaints(wrong)
+
+
 # --- other people's packages
 
 

@@ -20,7 +20,7 @@ from kwhatif.errors import ClusterError
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.live.asker import Asker, Refused
 from kwhatif.snapshot.live.consistency import inconsistencies
-from kwhatif.snapshot.live.listing import Listing, Progress, read_kind
+from kwhatif.snapshot.live.listing import Listing, ListReader, Progress
 from kwhatif.snapshot.live.live_cluster import LiveCluster
 from kwhatif.snapshot.live.scheduler_info import read_scheduler
 
@@ -85,19 +85,8 @@ def dump(
     asker = Asker(cluster, tell)
     version = _version(asker)
     scheduler, notes = read_scheduler(asker, wanted.scheduler_config)
-    served = _served(asker)
-
-    def read(kind: Kind) -> Listing:
-        return read_kind(
-            asker,
-            kind,
-            served,
-            page_size=wanted.page_size,
-            keep_templates=wanted.keep_templates,
-            progress=progress,
-        )
-
-    listings = {listing.kind: listing for listing in _at_a_time(asker, read, READ)}
+    lists = ListReader(asker, _served(asker), wanted.page_size, wanted.keep_templates, progress)
+    listings = {listing.kind: listing for listing in _at_a_time(asker, lists.read, READ)}
     if listings["Node"].unreadable:
         raise ClusterError(f"{cluster.name}: the nodes cannot be read: {listings['Node'].unreadable}")
     found = inconsistencies(listings)
@@ -106,7 +95,7 @@ def dump(
         if not again:
             break
         tell(f"reading {', '.join(again)} again: {found[0].text}")
-        listings |= {listing.kind: listing for listing in _at_a_time(asker, read, map(kind_named, again))}
+        listings |= {listing.kind: listing for listing in _at_a_time(asker, lists.read, map(kind_named, again))}
         found = inconsistencies(listings)
     snapshot = _snapshot(listings)
     snapshot.source, snapshot.kubernetes_version = cluster.name, version

@@ -16,7 +16,7 @@ from kwhatif.snapshot.live.asker import Asker, Gone, Refused
 from kwhatif.snapshot.live.pruning import prune_object, prune_whole
 from kwhatif.snapshot.read.items import check_name, inside
 
-__all__ = ["Listing", "Progress", "read_kind"]
+__all__ = ["ListReader", "Listing", "Progress"]
 
 RESTARTS = 3
 """So often a list is begun anew in pages; then it is asked for as a whole, which cannot expire on the way."""
@@ -60,88 +60,80 @@ class _Page(msgspec.Struct):
     items: msgspec.Raw = _NONE
 
 
-def read_kind(
-    asker: Asker,
-    kind: Kind,
-    served: Callable[[str, str], bool],
-    *,
-    page_size: int,
-    keep_templates: bool = False,
-    progress: Progress = lambda kind, count, total: None,
-) -> Listing:
-    """All objects of a kind, from the best version that is ``served`` (group, version).
+@dataclass(frozen=True)
+class ListReader:
+    """Reads lists from one server. ``served`` says whether it has a version of a group (group, version)."""
 
-    Raises ClusterError, and InputError for an object that is not what it should be.
-    """
-    for version in kind.versions:
-        if not served(kind.group, version):
-            continue
-        try:
-            return _Reader(asker, kind, version, page_size, keep_templates, progress).read()
-        except Refused as refused:
-            if refused.status == 403:
-                return Listing(kind.name, unreadable=f"forbidden ({refused.reason})")
-    tried = ", ".join(map(kind.api_version, kind.versions))
-    return Listing(kind.name, unreadable=f"the cluster does not serve it (404: {tried})", missing=True)
+    asker: Asker
+    served: Callable[[str, str], bool]
+    page_size: int
+    keep_templates: bool = False
+    progress: Progress = lambda kind, count, total: None
 
+    def read(self, kind: Kind) -> Listing:
+        """All objects of a kind, from the best version that is served.
 
-class _Reader:
-    def __init__(
-        self, asker: Asker, kind: Kind, version: str, page_size: int, keep_templates: bool, progress: Progress
-    ) -> None:
-        self._asker, self._kind, self._page_size = asker, kind, page_size
-        self._path, self._progress = kind.path(version), progress
-        self._api_version = kind.api_version(version)
-        self._keep_templates = keep_templates
+        Raises ClusterError, and InputError for an object that is not what it should be.
+        """
+        for version in kind.versions:
+            if not self.served(kind.group, version):
+                continue
+            try:
+                return self._version(kind, version)
+            except Refused as refused:
+                if refused.status == 403:
+                    return Listing(kind.name, unreadable=f"forbidden ({refused.reason})")
+        tried = ", ".join(map(kind.api_version, kind.versions))
+        return Listing(kind.name, unreadable=f"the cluster does not serve it (404: {tried})", missing=True)
 
-    def read(self) -> Listing:
+    def _version(self, kind: Kind, version: str) -> Listing:
         for _ in range(RESTARTS):
             try:
-                return self._in_pages(self._page_size)
+                return self._in_pages(kind, version, self.page_size)
             except Gone:
-                self._asker.tell(f"list of {self._kind.plural}: expired before it was read (410); reading it again")
+                self.asker.tell(f"list of {kind.plural}: expired before it was read (410); reading it again")
         try:
-            return self._in_pages(0)
+            return self._in_pages(kind, version, 0)
         except Gone:
-            raise self._asker.nonsense(f"list of {self._kind.plural}", "expires before it is read (410)") from None
+            raise self.asker.nonsense(f"list of {kind.plural}", "expires before it is read (410)") from None
 
-    def _in_pages(self, size: int) -> Listing:
+    def _in_pages(self, kind: Kind, version: str, size: int) -> Listing:
         """One list from its beginning. Raises Gone if its version is forgotten on the way."""
-        listing, token = Listing(self._kind.name), ""
+        listing, token = Listing(kind.name), ""
         while True:
             params: dict[str, str | int] = {"limit": size} if size else {}
             if token:
                 params["continue"] = token
-            page = self._page(params)
+            page = self._page(kind, version, params)
             listing.resource_version = page.metadata.resource_version or listing.resource_version
-            self._take(page.items, listing)
+            self._take(page.items, kind, version, listing)
             remaining = page.metadata.remaining_item_count
-            self._progress(self._kind.name, len(listing), None if remaining is None else len(listing) + remaining)
+            self.progress(kind.name, len(listing), None if remaining is None else len(listing) + remaining)
             following = page.metadata.continue_ or ""
             if not following:
                 return _without_repetitions(listing)
             if following == token:
-                raise self._asker.nonsense(f"list of {self._kind.plural}", "the next page is the same page again")
+                raise self.asker.nonsense(f"list of {kind.plural}", "the next page is the same page again")
             token = following
 
-    def _page(self, params: dict[str, str | int]) -> _Page:
-        what = f"list of {self._kind.plural}"
+    def _page(self, kind: Kind, version: str, params: dict[str, str | int]) -> _Page:
+        what = f"list of {kind.plural}"
         for attempt in range(CUT_SHORT):
-            body = self._asker.get(self._path, params, what=what)
+            body = self.asker.get(kind.path(version), params, what=what)
             try:
                 page = decode_json(body, _Page)
             except InputError as error:
                 # An answer without a length that was cut looks like a complete one.
                 if attempt + 1 < CUT_SHORT:
                     continue
-                raise self._asker.nonsense(what, f"{error.problem}, found in what the server answers") from None
+                raise self.asker.nonsense(what, f"{error.problem}, found in what the server answers") from None
             if not (page.kind or "").endswith("List") or page.items is _NONE:
-                raise self._asker.nonsense(what, f'expected a list, found kind "{page.kind or ""}"')
+                raise self.asker.nonsense(what, f'expected a list, found kind "{page.kind or ""}"')
             return page
         raise AssertionError("the last attempt either returns or raises")
 
-    def _take(self, items: msgspec.Raw, listing: Listing) -> None:
-        kind, first = self._kind, len(listing)
+    def _take(self, items: msgspec.Raw, kind: Kind, version: str, listing: Listing) -> None:
+        first = len(listing)
         try:
             if kind.struct:
                 objects = decode_list(items, kind.struct)
@@ -151,11 +143,11 @@ class _Reader:
                 listing.objects += objects
             if kind.whole:
                 for found in decode_list(items, dict[str, Any]):
-                    whole = {"apiVersion": self._api_version, "kind": kind.name, **found}
-                    prune_whole(whole, kind.name, listing.dropped, keep_templates=self._keep_templates)
+                    whole = {"apiVersion": kind.api_version(version), "kind": kind.name, **found}
+                    prune_whole(whole, kind.name, listing.dropped, keep_templates=self.keep_templates)
                     listing.whole.append(whole)
         except InputError as error:
-            raise inside(error, f"list of {self._kind.plural} (from object {first})", "$.items") from None
+            raise inside(error, f"list of {kind.plural} (from object {first})", "$.items") from None
 
 
 def _without_repetitions(listing: Listing) -> Listing:
