@@ -87,7 +87,8 @@ def test_gates_set_in_the_cluster_hold_unless_told_otherwise(tmp_path: Path) -> 
     ran = run("place", PODS, "--snapshot", file)
     assert "Rules of Kubernetes 1.31 with SidecarContainers=false;" in ran.out
     assert [line for line in ran.notes if "feature gate" in line] == [
-        "note: feature gate PodSchedulingReadiness=false of the cluster cannot be set in Kubernetes 1.31, so it is ignored",
+        "note: feature gate PodSchedulingReadiness=false of the cluster "
+        "cannot be set in Kubernetes 1.31, so it is ignored",
         "note: feature gate Own=true of the cluster cannot be set in Kubernetes 1.31, so it is ignored",
     ]
     ran = run("place", PODS, "--snapshot", file, "--feature-gates", "SidecarContainers=true")
