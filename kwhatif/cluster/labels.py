@@ -8,7 +8,7 @@ a mask, from codes and without a look at single pods. *Which of all these select
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -19,6 +19,8 @@ from kwhatif.cluster.types import BoolArray, IntpArray
 __all__ = ["GrowingCodes", "LabelColumns", "SelectorIndex"]
 
 T = TypeVar("T")
+_Pairs = list[tuple[Selector, T]]
+_Filed = dict[tuple[str, str], _Pairs[T]]
 
 
 class GrowingCodes:
@@ -90,30 +92,30 @@ class SelectorIndex(Generic[T]):
     """
 
     def __init__(self) -> None:
-        self._filed: dict[tuple[str | None, str, str], list[tuple[Selector, T]]] = {}
-        self._others: dict[str | None, list[tuple[Selector, T]]] = {}
+        # By namespace, None for those that mean all of them: by label, and the few without one.
+        self._shelves: dict[str | None, tuple[_Filed[T], _Pairs[T]]] = {}
 
     def add(self, selector: Selector, namespaces: Collection[str] | None, thing: T) -> None:
         """``namespaces`` are those of the pods it selects; None for all of them."""
         if selector.nothing:
             return
         for namespace in [None] if namespaces is None else namespaces:
+            filed, others = self._shelves.setdefault(namespace, ({}, []))
             choices = [
-                [self._filed.setdefault((namespace, r.key, value), []) for value in dict.fromkeys(r.values)]
+                [filed.setdefault((r.key, value), []) for value in dict.fromkeys(r.values)]
                 for r in selector.requirements
                 if r.operator == "In"
             ]
-            fewest = min(choices, key=lambda lists: sum(map(len, lists)), default=None)
-            for found in [self._others.setdefault(namespace, [])] if fewest is None else fewest:
+            fewest = min(choices, key=lambda lists: sum(map(len, lists)), default=[others])
+            for found in fewest:
                 found.append((selector, thing))
 
-    def selecting(self, namespace: str, labels: Mapping[str, str]) -> Iterator[T]:
+    def selecting(self, namespace: str, labels: Mapping[str, str]) -> list[T]:
         """The things whose selectors select a pod, in no particular order."""
+        found = []
         for home in (namespace, None):
-            for key, value in labels.items():
-                for selector, thing in self._filed.get((home, key, value), ()):
-                    if selector.matches(labels):
-                        yield thing
-            for selector, thing in self._others.get(home, ()):
-                if selector.matches(labels):
-                    yield thing
+            if (shelf := self._shelves.get(home)) is not None:
+                filed, others = shelf
+                pairs = [*others, *(pair for label in labels.items() for pair in filed.get(label, ()))]
+                found += [thing for selector, thing in pairs if selector.matches(labels)]
+        return found

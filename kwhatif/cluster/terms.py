@@ -37,9 +37,6 @@ class TermIndex:
         self._terms: dict[Hashable, AffinityTerm] = {}
         self._index: SelectorIndex[AffinityTerm] = SelectorIndex()
 
-    def __len__(self) -> int:
-        return len(self._terms)
-
     def required(self, side: PodAffinity | None, namespace: str) -> tuple[AffinityTerm, ...]:
         """The required terms of a pod in the namespace. Raises SelectorError."""
         terms = side.required_during_scheduling_ignored_during_execution if side else None

@@ -93,13 +93,14 @@ class Framework:
 
     def turns(self, pod: PodInfo) -> _Turns:
         """Which plugins pods like this one concern."""
-        turns = self._turns_of.get(self.alike(pod.shape))
+        alike = pod.shape.index if self._labels_matter else pod.shape.template
+        turns = self._turns_of.get(alike)
         if turns is None:
             idle = frozenset([plugin.name for plugin in self._choosy if not plugin.concerns(pod)])
             turns = self._turns.get(idle)
             if turns is None:
                 turns = self._turns[idle] = _Turns(idle, self._at)
-            self._turns_of[self.alike(pod.shape)] = turns
+            self._turns_of[alike] = turns
         return turns
 
     # --- the queue

@@ -67,7 +67,8 @@ class Known:
     """What is known of a cluster: the labels of namespaces, templates' own terms, and states.
 
     A state is found by the pod's template and the terms of others that are about it, which pods with a label of their
-    own share. It is found faster by the pod's shape, as long as there are no more terms than when it was looked up.
+    own share. It is found faster by the pod's shape, as long as there are no more templates, which may bring
+    terms, than when it was looked up.
     """
 
     namespaces: dict[str, Mapping[str, str]]
@@ -126,11 +127,11 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         )
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Neighbours | Skip:
-        shape, known, terms = pod.shape, self._known(cluster), len(cluster.shapes.anti_affinity)
+        shape, known, templates = pod.shape, self._known(cluster), len(cluster.shapes.templates)
         seen, state = known.neighbours_of.get(shape.index, (-1, None))
-        if state is None or seen != terms:
+        if state is None or seen != templates:
             state = _neighbours(shape, cluster, known)
-            known.neighbours_of[shape.index] = terms, state
+            known.neighbours_of[shape.index] = templates, state
         return SKIP if state.silent and self.handle.features.filters_can_be_skipped else state
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Neighbours) -> Iterator[Rejection]:
@@ -151,12 +152,11 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         shape, cluster = pod.shape, nodes.cluster
         if self._ignore_existing and not (shape.preferred_affinity or shape.preferred_anti_affinity):
             return SKIP
-        known, table = self._known(cluster), cluster.shapes
-        terms = len(table.affinity) + len(table.preferred_affinity) + len(table.preferred_anti_affinity)
+        known, templates = self._known(cluster), len(cluster.shapes.templates)
         seen, state = known.preferences_of.get(shape.index, (-1, None))
-        if state is None or seen != terms:
+        if state is None or seen != templates:
             state = self._preferences(shape, cluster, known)
-            known.preferences_of[shape.index] = terms, state
+            known.preferences_of[shape.index] = templates, state
         return state if state.tallies else SKIP
 
     def _preferences(self, shape: PodShape, cluster: Cluster, known: Known) -> Preferences:
