@@ -3,37 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from kwhatif.cluster.types import IntpArray
+from kwhatif.cluster.types import Int64Array, IntpArray
 
 __all__ = ["ResourceAxis"]
 
 
-@dataclass(slots=True)
 class ResourceAxis:
-    """Which column a resource has: axis 1 of the request and capacity matrices. It only ever grows."""
+    """Axis 1 of the matrices. It only ever grows, when a node or a pod comes that names a new resource."""
 
-    names: list[str] = field(default_factory=lambda: ["cpu", "memory", "ephemeral-storage"])
-    _index: dict[str, int] = field(default_factory=lambda: {"cpu": 0, "memory": 1, "ephemeral-storage": 2})
-
-    def column(self, name: str) -> int:
-        """The column of ``name``, which is added when it is new."""
-        index = self._index.get(name)
-        if index is None:
-            index = self._index[name] = len(self.names)
-            self.names.append(name)
-        return index
-
-    def columns(self, names: Iterable[str]) -> slice | IntpArray:
-        """The columns of ``names``, as a slice where they are the first ones in order, which indexes faster."""
-        found = [self.column(name) for name in names]
-        return slice(0, len(found)) if found == list(range(len(found))) else np.array(found, np.intp)
-
-    def find(self, name: str) -> int | None:
-        return self._index.get(name)
+    def __init__(self) -> None:
+        self._index = {"cpu": 0, "memory": 1, "ephemeral-storage": 2}
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self._index)
+
+    @property
+    def names(self) -> list[str]:
+        """The resources in the order of their columns."""
+        return list(self._index)
+
+    def add(self, names: Iterable[str]) -> None:
+        """See to it that these resources have columns."""
+        for name in names:
+            self._index.setdefault(name, len(self._index))
+
+    def find(self, name: str) -> int | None:
+        """The column of a resource, None for one that neither nodes nor pods have named."""
+        return self._index.get(name)
+
+    def column(self, name: str) -> int:
+        """The column of a resource that a node or a pod has named. Raises KeyError for others."""
+        return self._index[name]
+
+    def columns(self, names: Iterable[str]) -> slice | IntpArray:
+        """As ``column``, of many: a slice where they are the first ones in order, which indexes faster."""
+        found = [self._index[name] for name in names]
+        return slice(0, len(found)) if found == list(range(len(found))) else np.array(found, np.intp)
+
+    def amounts(self, matrix: Int64Array, name: str) -> Int64Array:
+        """int64[N]: one resource in an int64[N, R] matrix; zeros for one that neither nodes nor pods have named."""
+        column = self._index.get(name)
+        return np.zeros(len(matrix), np.int64) if column is None else matrix[:, column]

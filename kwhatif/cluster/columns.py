@@ -90,8 +90,7 @@ class NodeColumns:
         self.unschedulable = np.fromiter((bool(n.spec.unschedulable) for n in self.nodes), np.bool_, size)
         self._amounts = [known.get(node.name) or self._allocatable(node) for node in self.nodes]
         for found, _ in self._amounts:
-            for name in found:
-                resources.column(name)  # now, so that the axis does not grow while filters run
+            resources.add(found)
         self.allowed_pods = np.fromiter((pods for _, pods in self._amounts), np.int64, size)
         self._allocatable_matrix = np.zeros((size, 0), np.int64)
 
@@ -111,7 +110,7 @@ class NodeColumns:
     @property
     def allocatable(self) -> Int64Array:
         if self._allocatable_matrix.shape[1] < len(self._resources):
-            columns = [[self._resources.column(name) for name in found] for found, _ in self._amounts]
+            columns = [self._resources.columns(found) for found, _ in self._amounts]
             matrix = np.zeros((len(self.nodes), len(self._resources)), np.int64)
             for row, (found, _) in enumerate(self._amounts):
                 matrix[row, columns[row]] = list(found.values())

@@ -16,6 +16,8 @@ from kwhatif.cluster.shapes import PodShape
 
 __all__ = ["Owners"]
 
+_EVERYBODY = Selector()
+
 
 class Owners:
     """The services and controllers of a cluster, by the pods that are theirs."""
@@ -53,4 +55,4 @@ class Owners:
             workload = self._workloads.get((owner.kind or "", shape.namespace, owner.name or ""))
             with suppress(SelectorError):
                 more = Selector.of(workload.spec.selector).requirements if workload else ()
-        return Selector.of_labels(labels).also(more)
+        return Selector.of_labels(labels).also(more) if labels or more else _EVERYBODY

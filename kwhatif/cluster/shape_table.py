@@ -202,8 +202,7 @@ class ShapeTable:
             preferred_affinity=self.preferred_affinity.preferred(near, namespace),
             preferred_anti_affinity=self.preferred_anti_affinity.preferred(far, namespace),
         )
-        for name in (*template.score_requests, *template.requests):
-            self.resources.column(name)
+        self.resources.add((*template.score_requests, *template.requests))
         self.templates.append(template)
         return template
 
@@ -220,9 +219,8 @@ class ShapeTable:
             self._non_zero = _doubled(self._non_zero)
             self._priorities = _doubled(self._priorities)
         if index == template.index:
-            row = self.requests[index]
-            for name, amount in shape.score_requests.items():
-                row[self.resources.column(name)] = amount
+            amounts_of = shape.score_requests
+            self.requests[index, self.resources.columns(amounts_of)] = list(amounts_of.values())
             self._non_zero[index] = non_zero_requests(pod, self.features)
             self._priorities[index] = shape.priority
         else:

@@ -104,7 +104,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
         known = cluster.remember((self, action), Known)
         spread = known.of_shape.get(shape.index)
         if spread is None:
-            look = (shape.template, self._source.look(shape, cluster))
+            look = (shape.template, self._source.look(shape, cluster, action))
             counts = known.counts.get(look)
             if counts is None:
                 counts = known.counts[look] = self._counts(shape, cluster, action)

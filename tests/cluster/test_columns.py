@@ -44,7 +44,7 @@ def test_the_axis_may_grow_later() -> None:
     axis = ResourceAxis()
     columns = NodeColumns([node("a")], axis)
     assert columns.allocatable.shape == (1, 3)
-    axis.column("example.com/new")
+    axis.add(["example.com/new"])
     assert columns.allocatable.tolist() == [[4000, 8 * 1024**3, 0, 0]]
 
 

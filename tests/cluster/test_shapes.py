@@ -181,11 +181,23 @@ def test_a_term_that_cannot_be_read_is_refused() -> None:
 
 def test_the_axis_of_resources_only_grows() -> None:
     axis = ResourceAxis()
-    assert [axis.column(name) for name in ("memory", GPU, "cpu", GPU)] == [1, 3, 0, 3]
+    axis.add(["memory", GPU, "cpu", GPU])
+    assert [axis.column(name) for name in ("memory", GPU, "cpu")] == [1, 3, 0]
     assert axis.names == ["cpu", "memory", "ephemeral-storage", GPU]
-    assert axis.find("none") is None
     assert axis.columns(["cpu", "memory"]) == slice(0, 2)
     assert np.arange(4)[axis.columns(["memory", "cpu"])].tolist() == [1, 0]
+
+
+def test_who_reads_about_a_resource_that_nobody_has_named_adds_no_column() -> None:
+    axis = ResourceAxis()
+    matrix = np.arange(6).reshape(2, 3)
+    assert axis.find(GPU) is None
+    assert axis.amounts(matrix, GPU).tolist() == [0, 0]
+    assert axis.amounts(matrix, "memory").tolist() == [1, 4]
+    for read in (axis.column, lambda name: axis.columns(["cpu", name])):
+        with pytest.raises(KeyError):
+            read(GPU)
+    assert len(axis) == 3
 
 
 def test_what_is_marked_to_go_is_a_pod_of_another_shape() -> None:

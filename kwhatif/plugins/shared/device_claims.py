@@ -140,8 +140,7 @@ class ClaimsOfPod:
         return found
 
     def _column(self, name: str) -> Int64Array:
-        column: Int64Array = self.cluster.columns.allocatable[:, self.cluster.shapes.resources.column(name)]
-        return column
+        return self.cluster.shapes.resources.amounts(self.cluster.columns.allocatable, name)
 
     def _has(self, name: str) -> BoolArray:
         """bool[N]: nodes that know a resource, though they may have none of it."""

@@ -24,7 +24,7 @@ def left_to_devices(name: str, nodes: NodeView) -> BoolArray:
     """bool[n]: nodes where no device plugin serves a resource, so that DynamicResources has to see to it."""
     cluster = nodes.cluster
     if cluster.devices.features.extended_resources_reuse_devices:
-        column: Int64Array = nodes.allocatable[:, cluster.shapes.resources.column(name)]
+        column: Int64Array = cluster.shapes.resources.amounts(nodes.allocatable, name)
         return column <= 0
 
     def look() -> BoolArray:

@@ -91,11 +91,12 @@ class ConstraintSource:
         )
         self._features = features
 
-    def look(self, shape: PodShape, cluster: Cluster) -> Hashable:
+    def look(self, shape: PodShape, cluster: Cluster, action: str) -> Hashable:
         """What the constraints of pods of one template depend on besides: equal looks, equal constraints."""
         own = shape.spec.topology_spread_constraints
         if not own:
-            return cluster.owners.default_selector(shape) if self._defaults else None
+            wanted = any(constraint.when_unsatisfiable == action for constraint in self._defaults)
+            return cluster.owners.default_selector(shape) if wanted else None
         return tuple(shape.labels.get(key) for constraint in own for key in constraint.match_label_keys or ())
 
     def of(self, shape: PodShape, cluster: Cluster, action: str) -> tuple[Constraint, ...]:

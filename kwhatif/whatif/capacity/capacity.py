@@ -237,8 +237,9 @@ class _Filling:
     def _free(self, resource: str) -> Int64Array:
         """What each node has left, int64[N]; an over-committed one has nothing."""
         cluster = self._session.cluster
-        column = cluster.shapes.resources.column(resource)
-        free: Int64Array = np.maximum(cluster.columns.allocatable[:, column] - cluster.requested[:, column], 0)
+        amounts = cluster.shapes.resources.amounts
+        left = amounts(cluster.columns.allocatable, resource) - amounts(cluster.requested, resource)
+        free: Int64Array = np.maximum(left, 0)
         return free
 
 

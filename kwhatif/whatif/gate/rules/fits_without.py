@@ -144,7 +144,7 @@ def _cases(what: str, context: Context) -> Iterator[tuple[str, list[str]]]:
             zones.setdefault(zone_of(node), []).append(node.name)
         yield from ((f"zone {zone}", nodes) for zone, nodes in sorted(zones.items()) if zone)
     elif len(columns):
-        resources = context.cluster.shapes.resources
-        cpu, memory = (columns.allocatable[:, resources.column(name)] for name in ("cpu", "memory"))
+        amounts = context.cluster.shapes.resources.amounts
+        cpu, memory = (amounts(columns.allocatable, name) for name in ("cpu", "memory"))
         row = min(range(len(columns)), key=lambda row: (-cpu[row], -memory[row], columns.names[row]))
         yield f"node {columns.names[row]}", [columns.names[row]]

@@ -36,7 +36,7 @@ class Headroom(Rule[HeadroomParameters]):
 
     def check(self, context: Context) -> Iterator[Finding]:
         cluster = context.cluster
-        columns = cluster.columns
+        columns, amounts = cluster.columns, cluster.shapes.resources.amounts
         pools: dict[str, list[int]] = {}
         for row, node in enumerate(columns.nodes):
             if not node.spec.unschedulable:
@@ -54,16 +54,15 @@ class Headroom(Rule[HeadroomParameters]):
                 continue
             self.checked += 1
             for resource in self.given.resources:
-                column = cluster.shapes.resources.column(resource)
-                whole = int(columns.allocatable[rows, column].sum())
-                free = whole - int(cluster.requested[rows, column].sum())
+                whole = int(amounts(columns.allocatable, resource)[rows].sum())
+                free = whole - int(amounts(cluster.requested, resource)[rows].sum())
                 if not whole:
                     continue
                 share = percent(free, whole)
                 least = min(least, share)
                 if free * 100 >= whole * self.given.percent:
                     continue
-                was = whole - int(context.before.requested[rows, column].sum())
+                was = whole - int(amounts(context.before.requested, resource)[rows].sum())
                 called = f"pool {pool}" if pool else "nodes of no pool"
                 yield self.finding(
                     Subject(kind="Pool", name=pool or "<none>"),
@@ -83,11 +82,7 @@ class Headroom(Rule[HeadroomParameters]):
                     },
                     hint="add nodes to the pool, or ask for less",
                 )
-        nobody = [
-            name
-            for name in self.given.resources
-            if not columns.allocatable[:, cluster.shapes.resources.column(name)].any()
-        ]
+        nobody = [name for name in self.given.resources if not amounts(columns.allocatable, name).any()]
         told = f"; no node has {', '.join(nobody)}" if nobody else ""
         self.summary = f"{counted(self.checked, 'pool')}, the least left is {least:g}%" if self.checked else ""
         self.summary += told
