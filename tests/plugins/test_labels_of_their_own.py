@@ -91,11 +91,9 @@ _WISHES = ("prefers_near", "prefers_far")
 
 def made(template: Json, name: str) -> Pod:
     labels = {**template["labels"], OWN: name}
-    terms = {kind: [merged(term, labels) for term in template[kind]] for kind in ("near", "far")}
-    wishes = {kind: [(weight, merged(term, labels)) for weight, term in template[kind]] for kind in _WISHES}
-    return pod(
-        name, namespace=template["namespace"], labels=labels, constraints=template["spread_over"], **terms, **wishes
-    )
+    terms: Json = {kind: [merged(term, labels) for term in template[kind]] for kind in ("near", "far")}
+    terms |= {kind: [(weight, merged(term, labels)) for weight, term in template[kind]] for kind in _WISHES}
+    return pod(name, namespace=template["namespace"], labels=labels, constraints=template["spread_over"], **terms)
 
 
 def places_of(cluster: Cluster) -> list[Place]:
