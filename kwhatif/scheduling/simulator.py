@@ -38,9 +38,6 @@ class Simulator:
 
     driver: Driver
     recreate: bool = True
-    initial_backoff: float = 1.0
-    max_backoff: float = 10.0
-    pop_from_backoff: bool = True
     diary: Diary = field(default_factory=Diary)
     outcome: dict[str, Attempt] = field(default_factory=dict)
     preemptions: dict[str, list[Attempt]] = field(default_factory=dict)
@@ -49,7 +46,7 @@ class Simulator:
 
     def __post_init__(self) -> None:
         self.now = 0.0
-        self.cluster = self.driver.cluster
+        self.cluster, setup = self.driver.cluster, self.driver.setup
         self._agenda = Agenda()
         self._held: dict[str, QueuedPod] = {}
         self._meanwhile: dict[str, list[Happening]] = {}
@@ -62,10 +59,10 @@ class Simulator:
             lambda queued: self.driver.queue_key(queued.info, queued.order),
             lambda queued: self.driver.of(queued.info).framework.pre_enqueue(queued.info),
             self.driver.hints,
-            self.initial_backoff,
-            self.max_backoff,
-            self.pop_from_backoff,
-            self.cluster.shapes.features,
+            setup.configuration.pod_initial_backoff_seconds,
+            setup.configuration.pod_max_backoff_seconds,
+            setup.features.scheduler_pop_from_backoff_q,
+            setup.features,
         )
 
     # --- what comes from outside

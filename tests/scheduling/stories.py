@@ -20,7 +20,7 @@ from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.setup import Setup
 from kwhatif.scheduling.simulator import Simulator
-from kwhatif.versions import Features
+from kwhatif.versions import Features, features_of
 from tests.builders import FEATURES, Json, cluster_of, profile_document
 
 AnyPlugin = type[Plugin[Any, Any]]
@@ -83,6 +83,11 @@ def told(text: str) -> str:
 
 def _name(pod: str) -> str:
     return pod.removeprefix("default/")
+
+
+def popping(at_once: bool) -> Features:
+    """Whether a pod that backs off is taken when nothing else is to be done."""
+    return features_of(gates={"SchedulerPopFromBackoffQ": at_once})
 
 
 # --- configurations

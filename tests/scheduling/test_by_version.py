@@ -47,8 +47,7 @@ def test_what_makes_a_backoff_grow(minor: str, second: int) -> None:
         [pod("job", on="n1", cpu="1")],
         config=enabling("Flaky", evict=False),
         outside=[Flaky],
-        features=features_of(minor),
-        pop_from_backoff=False,
+        features=features_of(minor, {"SchedulerPopFromBackoffQ": False}),
     )
     story.arrive(pod("web", cpu="1", labels={"fails": "1"})).delete("job", at=2)
     lines = story.tell().splitlines()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import ZONE, node, pod, pods_like, select
-from tests.scheduling.stories import PEACEFUL, Flaky, Story, enabling, told
+from tests.scheduling.stories import PEACEFUL, Flaky, Story, enabling, popping, told
 
 
 def test_backoff_grows_with_every_error_up_to_ten_seconds() -> None:
@@ -142,7 +142,7 @@ def test_a_pod_with_affinity_is_woken_when_its_partner_is_bound_and_by_nobody_el
 def test_a_woken_pod_sits_its_backoff_out_unless_there_is_nothing_else_to_do(
     at_once: bool, moment: str, how: str | None
 ) -> None:
-    story = Story([node("n1", cpu="1")], [pod("old", on="n1", cpu="1")], config=PEACEFUL, pop_from_backoff=at_once)
+    story = Story([node("n1", cpu="1")], [pod("old", on="n1", cpu="1")], config=PEACEFUL, features=popping(at_once))
     story.arrive(pod("low", cpu="500m", priority=1), pod("high", cpu="700m", priority=2)).delete("old", at=0.5)
     active = [] if how is None else [f"{moment} high {how}", f"{moment} low {how}"]
     assert story.tell().splitlines() == [

@@ -16,7 +16,7 @@ from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.scheduling.diary import Diary
 from tests.builders import pod
-from tests.scheduling.stories import Closed, Flaky, Restless, Story, enabling
+from tests.scheduling.stories import Closed, Flaky, Restless, Story, enabling, popping
 from tests.strategies import Scenario, crowds, scenarios
 
 pytestmark = pytest.mark.usefixtures("cluster_size")
@@ -115,7 +115,7 @@ def first_tries(story: Story, asked: set[str]) -> dict[str, tuple[str, str]]:
 
 @given(batches(), st.booleans())
 def test_nothing_waits_for_ever_that_would_fit_now(batch: Scenario, at_once: bool) -> None:
-    story = story_of(batch, pop_from_backoff=at_once)
+    story = story_of(batch, features=popping(at_once))
     story.tell()
     waiting = [queued for queued in story.simulator.queue.waiting() if queued.gate is None]
     assert not story.simulator.queue.backing_off()
@@ -133,7 +133,7 @@ def test_every_run_ends_with_each_pod_in_one_place_even_if_plugins_make_trouble(
     pending = [_troubled(one, data.draw(st.sampled_from(TROUBLES))) for one in batch.pending]
     plugins = (Flaky, Restless, Closed)
     config = enabling(*(plugin.name for plugin in plugins))
-    story = story_of(replace(batch, pending=pending), config=config, outside=plugins, pop_from_backoff=at_once)
+    story = story_of(replace(batch, pending=pending), config=config, outside=plugins, features=popping(at_once))
     story.tell()
     simulator, cluster = story.simulator, story.cluster
     waiting = {queued.info.uid for queued in simulator.queue.waiting()}

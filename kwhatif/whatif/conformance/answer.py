@@ -15,7 +15,6 @@ import numpy as np
 from kwhatif.api.core import Pod
 from kwhatif.api.selectors import SelectorError
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.devices import Devices
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
 from kwhatif.framework.interface import Plugin
@@ -23,6 +22,7 @@ from kwhatif.framework.status import Status
 from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import Driver
+from kwhatif.scheduling.explain import devices_of
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import decode_objects
@@ -121,7 +121,7 @@ def _record(driver: Driver, attempt: Attempt, everywhere: Mapping[str, Any]) -> 
         record["sampled"] = sampled
         record["winners"] = sorted(name for name in sampled if totals[name] == top)
         record["selected"] = names[attempt.row]
-        if allocations := _allocations(cluster.devices, attempt.pod):
+        if allocations := _allocations(cluster, attempt.pod):
             record["allocations"] = allocations
     if attempt.nominated:
         record["nominated"] = attempt.nominated
@@ -129,20 +129,18 @@ def _record(driver: Driver, attempt: Attempt, everywhere: Mapping[str, Any]) -> 
     return record
 
 
-def _allocations(devices: Devices, info: PodInfo) -> dict[str, list[str]]:
+def _allocations(cluster: Cluster, info: PodInfo) -> dict[str, list[str]]:
     """The devices of each of the pod's claims; those behind extended resources go by that name."""
-    extended = devices.extended_claim(info.pod)
     found: dict[str, list[str]] = {}
-    for claim in devices.of_pod(info.pod):
-        allocation = claim.status.allocation
-        for result in (allocation.devices.results if allocation else None) or ():
-            text = "/".join(result.id)
-            if claim is extended:
+    for claim in devices_of(cluster, info):
+        for each in claim.devices:
+            text = f"{each.driver}/{each.pool}/{each.device}"
+            if claim.extended:
                 found.setdefault("extended", []).append(text)
                 continue
-            consumed = ",".join(f"{name}={amount}" for name, amount in sorted((result.consumed_capacity or {}).items()))
-            text = f"{result.request}={text}" + (f"[{consumed}]" if consumed else "")
-            found.setdefault(claim.name, []).append(text)
+            consumed = ",".join(f"{name}={amount}" for name, amount in each.consumes.items())
+            text = f"{each.request}={text}" + (f"[{consumed}]" if consumed else "")
+            found.setdefault(claim.claim.partition("/")[2], []).append(text)
     return found
 
 

@@ -11,7 +11,7 @@ from kwhatif.results import EventRecord, Placement, PlaceResult, TimelineEntry
 from kwhatif.scheduling.replacements import grace_of
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.whatif.fidelity.assess import assess
-from kwhatif.whatif.place.place import not_ours, placement_of, skipped
+from kwhatif.whatif.place.place import Run, not_ours, placement_of, skipped
 from kwhatif.whatif.session import Asked, Session
 
 __all__ = ["simulate"]
@@ -24,30 +24,18 @@ def simulate(
 
     With ``recreate`` the controllers of victims make replacements, which enter the queue, too.
     """
-    configuration, features = session.setup.configuration, session.setup.features
-    simulator = Simulator(
-        session.driver,
-        recreate=recreate,
-        initial_backoff=configuration.pod_initial_backoff_seconds,
-        max_backoff=configuration.pod_max_backoff_seconds,
-        pop_from_backoff=features.scheduler_pop_from_backoff_q,
-    )
-    placements: list[Placement] = []
-    arriving: list[tuple[Asked, PodInfo]] = []
-    for item in asked:
-        reason = not_ours(session, item)
-        if reason:
-            placements.append(skipped(item, reason))
-        else:
-            arriving.append((item, session.info(item)))
-            simulator.arrive(arriving[-1][1])
+    simulator = Simulator(session.driver, recreate=recreate)
+    run = Run(session)
+    arriving = [(item, info) for item in asked if (info := run.ours(item)) is not None]
+    for _, info in arriving:
+        simulator.arrive(info)
     for info, _ in session.cluster.pods():
         if info.shape.terminating:
             # When it was told to go is not known; it has its whole grace period at most.
             simulator.delete(info.uid, grace_of(info))
     simulator.run()
     known = {info.uid for _, info in arriving}
-    placements += [_outcome(session, simulator, item, info) for item, info in arriving]
+    placements = run.placements + [_outcome(session, simulator, item, info) for item, info in arriving]
     replacements = [
         _outcome(session, simulator, Asked(attempt.pod.pod, "replacement"), attempt.pod)
         for uid, attempt in simulator.outcome.items()
@@ -60,7 +48,7 @@ def simulate(
         nodes=len(session.cluster),
         placements=tuple(placements),
         fidelity=assess(session, asked, placements, others),
-        warnings=configuration.warnings,
+        warnings=session.setup.configuration.warnings,
         replacements=tuple(replacements),
         timeline=tuple(
             TimelineEntry(time=e.time, pod=e.pod, what=e.what, why=e.why, node=e.node) for e in simulator.diary.entries
