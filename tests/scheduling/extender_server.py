@@ -51,12 +51,14 @@ Answer = Any
 
 @dataclass
 class Server:
-    """``requests`` are the bodies received, by verb; ``headers`` those of the last one."""
+    """``requests`` are the bodies received, by verb; ``headers`` those of the last one; ``keeps`` connections open."""
 
     url: str
     answers: Mapping[str, Answer]
     over: threading.Event
+    keeps: bool = False
     requests: list[tuple[str, Json]] = field(default_factory=list)
+    connections: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def asked(self, verb: str) -> list[Json]:
@@ -64,7 +66,9 @@ class Server:
 
 
 @contextmanager
-def serving(answers: Mapping[str, Answer], *, tls: bool = False, wants_certificate: bool = False) -> Iterator[Server]:
+def serving(
+    answers: Mapping[str, Answer], *, tls: bool = False, wants_certificate: bool = False, keeps: bool = False
+) -> Iterator[Server]:
     """A server on a free port, with its own certificate if ``tls``."""
     http = _Http(("127.0.0.1", 0), _Handler)
     scheme = "http"
@@ -76,7 +80,7 @@ def serving(answers: Mapping[str, Answer], *, tls: bool = False, wants_certifica
             context.load_verify_locations(CERTIFICATE)
         http.socket = context.wrap_socket(http.socket, server_side=True, do_handshake_on_connect=False)
         scheme = "https"
-    server = Server(f"{scheme}://127.0.0.1:{http.server_port}", answers, threading.Event())
+    server = Server(f"{scheme}://127.0.0.1:{http.server_port}", answers, threading.Event(), keeps)
     http.extender = server
     thread = threading.Thread(target=http.serve_forever, args=(0.01,))
     thread.start()
@@ -104,6 +108,13 @@ class _Http(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = 2
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.extender.connections += 1  # type: ignore[attr-defined]
+
     def do_POST(self) -> None:
         server: Server = self.server.extender  # type: ignore[attr-defined]
         verb = self.path.lstrip("/")
@@ -123,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"SSH-2.0-x\r\n\r\n")
         elif answer is not HANGS_UP:
             self._say(answer if isinstance(answer, Raw) else Raw(json.dumps(answer).encode()))
-        self.close_connection = True
+        self.close_connection = not server.keeps
 
     do_GET = do_POST
 
@@ -131,6 +142,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(answer.code)
         for name, value in answer.headers.items():
             self.send_header(name, value)
+        if not self.server.extender.keeps:  # type: ignore[attr-defined]
+            self.send_header("Connection", "close")
         self.send_header("Content-Length", str(len(answer.body)))
         self.end_headers()
         self.wfile.write(answer.body[: answer.only])

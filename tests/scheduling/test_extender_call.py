@@ -172,6 +172,15 @@ def test_but_not_for_ever() -> None:
         assert len(server.requests) == 10
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_connections_are_kept_as_long_as_the_extender_keeps_them(kept: bool) -> None:
+    with serving({"verb": 1}, keeps=kept) as server:
+        caller = Caller(Extender(url_prefix=server.url), Duration.of_seconds(5))
+        assert [caller.post(f"{server.url}/verb", b"{}") for _ in range(3)] == [(200, b"1")] * 3
+        assert server.connections == (1 if kept else 3)
+        del caller  # lets go of the connection
+
+
 def test_a_login_in_the_address_is_sent_and_not_told() -> None:
     with serving({"verb": Raw(code=500)}) as server:
         url = server.url.replace("://", "://me:secret@")

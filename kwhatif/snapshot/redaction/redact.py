@@ -31,7 +31,6 @@ Plain = dict[str, Any]
 T = TypeVar("T")
 
 _VERSION = re.compile(r"v?[0-9]+\.[0-9]+(?:\.[0-9]+)?")
-_DIGITS = re.compile("[0-9]+")
 _REASONS = ("forbidden", "the cluster does not serve it")
 _WHY = "why is redacted"
 _FIELD = re.compile("[a-z]+(?:[A-Z][a-z]+)*")

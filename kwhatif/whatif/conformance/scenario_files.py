@@ -14,7 +14,6 @@ from kwhatif.whatif.conformance.answer import Scenario
 __all__ = ["read_scenarios", "scenario_files"]
 
 _SUFFIXES = (".jsonl", ".json")
-_PACKED = (".gz", ".zst")
 
 
 def scenario_files(paths: Sequence[str]) -> list[str]:
