@@ -157,11 +157,6 @@ class Plugin(Declaration, Generic[F, P]):
         """``requeue_on``, or hints that need the plugin's own arguments."""
         return self.requeue_on
 
-    @property
-    def request_sums(self) -> tuple[int, int]:
-        """How often upstream adds up the pod's requests in PreFilter and in PreScore (``overhead_drift``)."""
-        return 0, 0
-
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """Refuse a pod before it enters the queue."""
         raise NotImplementedError

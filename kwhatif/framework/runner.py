@@ -18,6 +18,7 @@ from kwhatif.cluster.view import NodeView
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.interface import HOOKS, MAX_SCORE, Plugin, PostFilterResult, Scope, overrides
+from kwhatif.framework.request_sums import request_sums
 from kwhatif.framework.status import SKIP, Code, PermitWait, Rejection, Skip, Status
 
 if TYPE_CHECKING:
@@ -69,8 +70,7 @@ class Framework:
 
     def request_sums(self, *, scored: bool) -> int:
         """How often one cycle adds up the pod's requests upstream."""
-        filtered = sum(plugin.request_sums[0] for plugin in self.all_plugins)
-        return filtered + (sum(plugin.request_sums[1] for plugin in self._at["preScore"]) if scored else 0)
+        return request_sums(self.all_plugins, self._at["preScore"] if scored else ())
 
     def plugins_at(self, point: str) -> Sequence[AnyPlugin]:
         """The plugins at an extension point, in order."""

@@ -111,11 +111,6 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
         serving = self.handle.cluster.devices.serving if self.handle.cluster is not None else {}
         return bool(serving) and any(name in serving for name in pod.shape.requests)
 
-    @property
-    def request_sums(self) -> tuple[int, int]:
-        # To look for extended resources that a device class serves.
-        return (1, 0) if self.handle.features.dra_extended_resource else (0, 0)
-
     # --- which claims
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:

@@ -18,6 +18,7 @@ from kwhatif.cluster.view import NodeView
 from kwhatif.framework.allocation import ScoredResources
 from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Scope
+from kwhatif.framework.request_sums import grown_by_turns
 from kwhatif.framework.status import SKIP, Skip
 from kwhatif.golang.field_errors import Path
 from kwhatif.plugins.shared.device_totals import scores_devices, with_devices
@@ -55,20 +56,10 @@ class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
         super().__init__(handle)
         self._resources = [(spec.name, spec.weight) for spec in handle.args.resources]
 
-    @property
-    def request_sums(self) -> tuple[int, int]:
-        return 0, len(self._resources)
-
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: None) -> ScoredResources | Skip:
         features = self.handle.features
-        asked = scored_requests(pod.shape.spec) if features.requests_add_up_as_integers else pod.shape.score_requests
-        if pod.shape.drift:
-            # Upstream adds the requests up once for every resource, after DynamicResources' PreFilter did so.
-            before = 1 + int(self.handle.features.dra_extended_resource)
-            places = {name: place for place, (name, _) in enumerate(self._resources, before)}
-            asked = {
-                name: amount + pod.shape.drift.get(name, 0) * places.get(name, 0) for name, amount in asked.items()
-            }
+        once = scored_requests(pod.shape.spec) if features.requests_add_up_as_integers else pod.shape.score_requests
+        asked = grown_by_turns(once, pod.shape.drift, [name for name, _ in self._resources], features)
         asks = any(asked.get(name, 0) for name, _ in self._resources)
         if not asks and self.handle.features.balanced_allocation_skips_best_effort:
             return SKIP

@@ -114,10 +114,6 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
         self._resources = [(spec.name, spec.weight) for spec in strategy.resources]
         self._rate = _strategy(strategy)
 
-    @property
-    def request_sums(self) -> tuple[int, int]:
-        return 1, 0
-
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Wanted | Status:
         if self._refuses_sidecars(pod) and self.handle.features.sidecars_are_refused_early:
             return Status.unresolvable(NO_SIDECARS)

@@ -72,22 +72,6 @@ def test_each_extension_point_has_an_order_of_its_own() -> None:
     assert [plugin.name for plugin, _ in framework.scorers] == ["Two", "One"]
 
 
-def test_requests_are_added_up_by_every_plugin_that_looks_at_them() -> None:
-    def adds(name: str, in_filter: int, in_score: int, **hooks: Hook) -> type[AnyPlugin]:
-        plugin = made_up(name, scope=Scope.CLUSTER, **hooks)
-        plugin.request_sums = property(lambda self: (in_filter, in_score))  # type: ignore[assignment]
-        return plugin
-
-    framework = framework_of(
-        [
-            adds("Both", 1, 2, filter=rejecting("no"), pre_score=lambda *_: None),
-            adds("Filter", 3, 4, filter=rejecting("no")),
-        ]
-    )
-    assert framework.request_sums(scored=False) == 4
-    assert framework.request_sums(scored=True) == 6
-
-
 # --- the queue
 
 

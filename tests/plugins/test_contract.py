@@ -328,11 +328,8 @@ def test_a_plugin_is_named_as_its_class_and_has_the_extension_points_of_upstream
 
 
 @every_plugin
-def test_a_plugin_keeps_its_handle_and_adds_up_requests_a_fixed_number_of_times(plugin: AnyPlugin) -> None:
+def test_a_plugin_keeps_its_handle(plugin: AnyPlugin) -> None:
     assert isinstance(plugin.handle, Handle)
-    in_filter, in_score = plugin.request_sums
-    assert in_filter >= 0
-    assert in_score >= 0
 
 
 # --- filters

@@ -10,7 +10,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.framework.interface import Plugin
 from kwhatif.scheduling.attempt import Attempt
 from tests.asking import details, scores
-from tests.builders import cluster_of, features_with, node, plugin_of, pod, scheduler_for
+from tests.builders import cluster_of, node, plugin_of, pod, scheduler_for
 from tests.device_builders import (
     DRIVER,
     allocated,
@@ -35,12 +35,6 @@ def test_it_has_a_word_in_every_failure_message() -> None:
     cluster = cluster_of([node("a", cpu="1")])
     message = scheduler_for(cluster).attempt(cluster.shapes.info(pod(cpu="2"))).message
     assert ". no new claims to deallocate, preemption: " in message
-
-
-def test_it_adds_up_requests_once_to_look_for_resources_that_devices_serve() -> None:
-    assert plugin_of("DynamicResources").request_sums == (1, 0)
-    gate_off = features_with(dra_extended_resource=False)
-    assert plugin_of("DynamicResources", features=gate_off).request_sums == (0, 0)
 
 
 # --- which claims

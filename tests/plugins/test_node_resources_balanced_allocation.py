@@ -116,11 +116,6 @@ def test_the_pods_own_request_counts() -> None:
     assert scores(plugin_of(NAME), waiting, cluster_of([node("a")])) == {"a": 50}
 
 
-def test_every_resource_adds_up_the_requests_of_a_pod_anew() -> None:
-    assert plugin_of(NAME).request_sums == (0, 2)
-    assert plugin_of(NAME, of("cpu", "memory", DISK)).request_sums == (0, 3)
-
-
 def test_a_pod_whose_sum_grows_asks_for_more_of_each_further_resource() -> None:
     """Memory of 1.5Gi is a big decimal upstream, so each sum leaves the overhead in it (``overhead_drift``)."""
     cluster = cluster_of([node("a", cpu="4", memory="4Gi")])
