@@ -6,7 +6,6 @@ Upstream: pkg/scheduler/backend/cache (cache.go, snapshot.go) and pkg/scheduler/
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from typing import TypeVar, cast
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from kwhatif.versions import Features
 
 __all__ = ["Cluster"]
 
-T = TypeVar("T")
 FINISHED = ("Succeeded", "Failed")
 TALLY_LIMIT = 2048
 
@@ -62,7 +60,7 @@ class Cluster:
         self.pods_on: list[list[PodInfo]] = [[] for _ in range(size)]
         self.journal: list[int] = []
         self._tallies = Tallies(self.shapes, size)
-        self._remembered: dict[Hashable, object] = {}
+        self.memory: dict[Hashable, object] = {}
 
     @classmethod
     def load(
@@ -209,21 +207,14 @@ class Cluster:
         """The live tally of ``spec``, made when it is new."""
         return self._tallies.of(spec)
 
-    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What a plugin works out once for all pods of a shape; may hold tallies, which stay live."""
-        found = self._remembered.get(key)
-        if found is None:
-            found = self._remembered[key] = make()
-        return cast("T", found)
-
     @property
     def too_many_tallies(self) -> bool:
         """Whether placing a pod has become dear because of counts that few still ask for."""
         return len(self._tallies) > TALLY_LIMIT
 
     def drop_tallies(self) -> None:
-        """Forget all tallies and what plugins remembered; who holds such a thing must ask again."""
-        self._remembered.clear()
+        """Forget all tallies and what is worked out ``once_a_cluster``; who holds such a thing must ask again."""
+        self.memory.clear()
         self._tallies.clear()
 
     # --- nodes and copies
@@ -243,7 +234,7 @@ class Cluster:
         twin.port_index, twin.ports = dict(self.port_index), self.ports.copy()
         twin.pods_on = list(self.pods_on)
         twin.journal = []
-        twin._tallies, twin._remembered = self._tallies.fork(), {}
+        twin._tallies, twin.memory = self._tallies.fork(), {}
         return twin
 
     def without(self, names: Collection[str]) -> Cluster:

@@ -100,7 +100,7 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
     def _taken_over(self, cluster: Cluster) -> BoolArray:
         """bool[N]: nodes on which a driver took over, for a long time of all four kinds."""
         if self.handle.features.volume_limits_of_old:
-            return migrates(self.provisioner, cluster)
+            return migrates(cluster, self.provisioner)
         return np.array([name in cluster.storage.csi_nodes for name in cluster.columns.names], np.bool_)
 
     def usual_limit(self, node: Node) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 
 from kwhatif.api.core import Namespace
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.terms import AffinityTerm, TermIndex
@@ -89,6 +90,11 @@ class Known:
         return terms.about(shape.namespace, shape.labels, self.namespaces.get(shape.namespace, {}))
 
 
+@once_a_cluster
+def _known(cluster: Cluster, plugin: InterPodAffinity) -> Known:
+    return Known({namespace.name: namespace.metadata.labels or {} for namespace in cluster.objects.of(Namespace)})
+
+
 class InterPodAffinityArgs(Args):
     """``hard_pod_affinity_weight``, 0..100, is the weight in scoring of required terms of existing pods."""
 
@@ -121,13 +127,8 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         self._hard_weight: int = handle.args.hard_pod_affinity_weight
         self._ignore_existing: bool = handle.args.ignore_preferred_terms_of_existing_pods
 
-    def _known(self, cluster: Cluster) -> Known:
-        return cluster.remember(
-            (self, "known"), lambda: Known({ns.name: ns.metadata.labels or {} for ns in cluster.objects.of(Namespace)})
-        )
-
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Neighbours | Skip:
-        shape, known, templates = pod.shape, self._known(cluster), len(cluster.shapes.templates)
+        shape, known, templates = pod.shape, _known(cluster, self), len(cluster.shapes.templates)
         seen, state = known.neighbours_of.get(shape.index, (-1, None))
         if state is None or seen != templates:
             state = _neighbours(shape, cluster, known)
@@ -152,7 +153,7 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         shape, cluster = pod.shape, nodes.cluster
         if self._ignore_existing and not (shape.preferred_affinity or shape.preferred_anti_affinity):
             return SKIP
-        known, templates = self._known(cluster), len(cluster.shapes.templates)
+        known, templates = _known(cluster, self), len(cluster.shapes.templates)
         seen, state = known.preferences_of.get(shape.index, (-1, None))
         if state is None or seen != templates:
             state = self._preferences(shape, cluster, known)

@@ -14,6 +14,7 @@ import numpy as np
 
 from kwhatif.api.others import CSIDriver
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.cluster.view import NodeView
@@ -90,7 +91,7 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> NewVolumes | Skip:
         if not any(map(is_attachable, pod.shape.spec.volumes or ())):
             return SKIP
-        attached = cluster.remember((self, "attached"), lambda: _attached(cluster, self.handle.features))
+        attached = _attached(cluster, self.handle.features)
         _follow(attached, cluster)
         claims_alone = self.handle.features.volume_limits_of_old
         own = with_claims_alone(pod.pod) if claims_alone else pod.pod
@@ -152,15 +153,16 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
         limit = state.attached.limits.get(driver)
         if not self.handle.features.attachable_volumes_limit:
             return limit
+        column = _attachable(cluster, driver)
+        return column if limit is None else np.where(limit >= 0, limit, column)
 
-        def look() -> Int64Array:
-            key = attach_limit_key(driver)
-            allocatable = (node.status.allocatable or {} for node in cluster.columns.nodes)
-            given = [resources[key].value() if key in resources else -1 for resources in allocatable]
-            column = np.array(given, np.int64)
-            return column if limit is None else np.where(limit >= 0, limit, column)
 
-        return cluster.remember((self, "limit", driver), look)
+@once_a_cluster
+def _attachable(cluster: Cluster, driver: str) -> Int64Array:
+    """int64[N]: the limit among each node's allocatable resources, -1 for none."""
+    key = attach_limit_key(driver)
+    allocatable = (node.status.allocatable or {} for node in cluster.columns.nodes)
+    return np.array([resources[key].value() if key in resources else -1 for resources in allocatable], np.int64)
 
 
 def attach_limit_key(driver: str) -> str:
@@ -204,6 +206,7 @@ def _use(nodes: NodeView, attached: Attached, driver: str, mine: Sightings) -> t
     return used, fresh
 
 
+@once_a_cluster
 def _attached(cluster: Cluster, features: Features) -> Attached:
     columns, storage = cluster.columns, cluster.storage
     limits: dict[str, Int64Array] = {}
@@ -230,10 +233,10 @@ def _migrated(cluster: Cluster, features: Features) -> dict[str, BoolArray]:
     csi_nodes = cluster.storage.csi_nodes
     here = np.array([name in csi_nodes for name in cluster.columns.names], np.bool_)
     if features.volume_limits_of_old:
-        return {plugin: here & migrates(plugin, cluster) for plugin in MIGRATED}
+        return {plugin: here & migrates(cluster, plugin) for plugin in MIGRATED}
     found = dict.fromkeys(MIGRATED, here)
     if features.portworx_migrates_by_annotation:
-        listed = migrates(PORTWORX, cluster) if features.csi_migration_portworx else np.zeros_like(here)
+        listed = migrates(cluster, PORTWORX) if features.csi_migration_portworx else np.zeros_like(here)
         found[PORTWORX] = here & listed
     return found
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.types import BoolArray, Float64Array, Int64Array
@@ -71,6 +72,11 @@ class Scores:
     scores: Int64Array
 
 
+@once_a_cluster
+def _known(cluster: Cluster, plugin: PodTopologySpread, action: str) -> Known:
+    return Known()
+
+
 class PodTopologySpread(Plugin[Spread, Scores]):
     name = "PodTopologySpread"
     args = PodTopologySpreadArgs
@@ -101,7 +107,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
 
     def _spread(self, shape: PodShape, cluster: Cluster, action: str) -> Spread:
         """The pod's constraints with this ``whenUnsatisfiable``."""
-        known = cluster.remember((self, action), Known)
+        known = _known(cluster, self, action)
         spread = known.of_shape.get(shape.index)
         if spread is None:
             look = (shape.template, self._source.look(shape, cluster, action))

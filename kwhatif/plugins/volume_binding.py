@@ -222,7 +222,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
             if storage_class is None or not provisioner or provisioner == NO_PROVISIONER:
                 matched &= ~undecided
                 continue
-            admitted = topologies_admit(storage_class, cluster)
+            admitted = topologies_admit(cluster, storage_class.name)
             matched &= ~(undecided & ~admitted)
             space = enough_capacity(claim, storage_class, cluster)
             roomy &= ~(undecided & admitted & ~space)

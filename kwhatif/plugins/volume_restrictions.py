@@ -13,6 +13,7 @@ import numpy as np
 
 from kwhatif.api.core import Volume
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.view import NodeView
@@ -66,6 +67,11 @@ class ClaimsInUse:
         self.uses.update(self._of_row[row])
 
 
+@once_a_cluster
+def _claims_in_use(cluster: Cluster) -> ClaimsInUse:
+    return ClaimsInUse(cluster)
+
+
 class VolumeRestrictions(Plugin[Restrictions, None]):
     name = "VolumeRestrictions"
     default = Default(90)
@@ -106,7 +112,7 @@ class VolumeRestrictions(Plugin[Restrictions, None]):
         disks = _disks_alone(pod, cluster)
         held: list[str] = []
         if exclusive:
-            in_use = cluster.remember((self, "claims in use"), lambda: ClaimsInUse(cluster))
+            in_use = _claims_in_use(cluster)
             in_use.follow(cluster)
             held = sorted(name for name in exclusive if in_use.uses[pod.shape.namespace, name] > 0)
         if isinstance(disks, Skip) and not held:

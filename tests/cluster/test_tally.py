@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.shapes import Selection
 from kwhatif.cluster.tally import TallySpec, Weighing
 from kwhatif.cluster.view import NodeView
@@ -73,12 +74,18 @@ def test_equal_keys_share_a_tally_until_all_are_dropped() -> None:
     assert (tally.total, again.total) == (1, 2)
 
 
-def test_a_plugins_memory_is_made_once_and_dropped_with_the_tallies() -> None:
+def test_what_is_worked_out_once_a_cluster_goes_with_the_tallies() -> None:
+    @once_a_cluster
+    def work(cluster: Cluster, *about: str) -> object:
+        return object()
+
     cluster = cluster_of(NODES)
-    made = [cluster.remember("key", lambda: object()) for _ in range(2)]
-    assert made[0] is made[1]
+    first = work(cluster, "a")
+    assert work(cluster, "a") is first
+    assert work(cluster, "b") is not first
+    assert work(cluster.fork(), "a") is not first
     cluster.drop_tallies()
-    assert cluster.remember("key", lambda: object()) is not made[0]
+    assert work(cluster, "a") is not first
     assert not cluster.too_many_tallies
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.requests import NON_ZERO, scored_requests
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
@@ -59,15 +61,15 @@ class _ResourceScorer(Plugin[None, None]):
         return weight_problems(path.child("resources"), args.resources)
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        cluster = nodes.cluster
-
-        def asked() -> ScoredResources:
-            resources = [(spec.name, spec.weight) for spec in self.handle.args.resources]
-            requests = scored_requests(pod.shape.spec, missing=NON_ZERO)
-            return ScoredResources.of(resources, requests, cluster, with_defaults=True)
-
-        scored = cluster.remember((self, pod.shape.template), asked)
+        scored = _scored(nodes.cluster, self.handle.args.resources, pod.shape.template)
         return self.rate(scored.on(nodes), scored)
+
+
+@once_a_cluster
+def _scored(cluster: Cluster, resources: tuple[ResourceSpec, ...], template: int) -> ScoredResources:
+    requests = scored_requests(cluster.shapes.templates[template].spec, missing=NON_ZERO)
+    weighed = [(spec.name, spec.weight) for spec in resources]
+    return ScoredResources.of(weighed, requests, cluster, with_defaults=True)
 
 
 class NodeResourcesLeastAllocated(_ResourceScorer):

@@ -9,6 +9,7 @@ import numpy as np
 
 from kwhatif.api.core import Node
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape, Selection
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.types import Int64Array, IntpArray
@@ -30,8 +31,7 @@ class SelectorSpread(Plugin[None, Tally]):
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: None) -> Tally | Skip:
         if pod.shape.spec.topology_spread_constraints:
             return SKIP
-        cluster = nodes.cluster
-        return cluster.remember((self, pod.shape.index), lambda: _siblings(pod.shape, cluster))
+        return _siblings(nodes.cluster, pod.shape)
 
     def score(self, pod: PodInfo, nodes: NodeView, state: Tally) -> Int64Array:
         return nodes.counts(state)
@@ -41,7 +41,7 @@ class SelectorSpread(Plugin[None, Tally]):
         result = np.full(len(scores), float(MAX_SCORE))
         if most > 0:
             result = float(MAX_SCORE) * ((most - scores) / float(most))
-        zones: IntpArray = nodes.of(nodes.cluster.remember(("zones", "region and zone"), lambda: _zones(nodes.cluster)))
+        zones: IntpArray = nodes.of(_zones(nodes.cluster))
         zoned = zones >= 0
         if zoned.any():
             in_zone = np.bincount(zones[zoned], weights=scores[zoned]).astype(np.int64)
@@ -53,7 +53,8 @@ class SelectorSpread(Plugin[None, Tally]):
         return result.astype(np.int64)
 
 
-def _siblings(shape: PodShape, cluster: Cluster) -> Tally:
+@once_a_cluster
+def _siblings(cluster: Cluster, shape: PodShape) -> Tally:
     """A live count, node by node, of the pods that the same services and controller select."""
     selector, namespace = cluster.owners.default_selector(shape), shape.namespace
     selected = Selection(selector, frozenset((namespace,)), staying=True)
@@ -62,6 +63,7 @@ def _siblings(shape: PodShape, cluster: Cluster) -> Tally:
     )
 
 
+@once_a_cluster
 def _zones(cluster: Cluster) -> IntpArray:
     """intp[N]: the number of each node's zone, -1 where it has neither zone nor region."""
     numbers: dict[tuple[str, str], int] = {}

@@ -13,6 +13,7 @@ import numpy as np
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.columns import NodeColumns
+from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape, Selection
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.types import BoolArray, Int64Array
@@ -54,14 +55,7 @@ class ServiceAffinity(Plugin[Companions, None]):
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Companions | Skip:
         if not self.handle.args.affinity_labels:
             return SKIP
-        return cluster.remember((self, "filter", pod.shape.index), lambda: self._companions(pod.shape, cluster))
-
-    def _companions(self, shape: PodShape, cluster: Cluster) -> Companions:
-        selected = Selection(Selector.of_labels(shape.labels), frozenset((shape.namespace,)))
-        alike = TallySpec(("alike", selected), Weighing(((selected, 1),)))
-        chosen = shape.spec.node_selector or {}
-        asked = {label: chosen[label] for label in self.handle.args.affinity_labels if label in chosen}
-        return Companions(cluster.tally(alike), bool(cluster.owners.services(shape)), asked)
+        return _companions(cluster, pod.shape, self.handle.args.affinity_labels)
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Companions) -> Iterator[Rejection]:
         wanted: list[Mapping[str, str]]
@@ -92,8 +86,7 @@ class ServiceAffinity(Plugin[Companions, None]):
         return {**{label: there[label] for label in self.handle.args.affinity_labels if label in there}, **asked}
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        cluster = nodes.cluster
-        return nodes.counts(cluster.remember((self, "score", pod.shape.index), lambda: _served(pod.shape, cluster)))
+        return nodes.counts(_served(nodes.cluster, pod.shape))
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
         labels: Sequence[str] = self.handle.args.anti_affinity_labels_preference
@@ -109,7 +102,17 @@ class ServiceAffinity(Plugin[Companions, None]):
         return result.astype(np.int64)
 
 
-def _served(shape: PodShape, cluster: Cluster) -> Tally:
+@once_a_cluster
+def _companions(cluster: Cluster, shape: PodShape, labels: tuple[str, ...]) -> Companions:
+    selected = Selection(Selector.of_labels(shape.labels), frozenset((shape.namespace,)))
+    alike = TallySpec(("alike", selected), Weighing(((selected, 1),)))
+    chosen = shape.spec.node_selector or {}
+    asked = {label: chosen[label] for label in labels if label in chosen}
+    return Companions(cluster.tally(alike), bool(cluster.owners.services(shape)), asked)
+
+
+@once_a_cluster
+def _served(cluster: Cluster, shape: PodShape) -> Tally:
     """A live count, node by node, of the pods of the pod's first service."""
     first = next(iter(cluster.owners.services(shape)), None)
     selector = Selector.of_labels((first.spec.selector if first else None) or {})

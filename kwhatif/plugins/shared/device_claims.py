@@ -36,6 +36,7 @@ from kwhatif.devices.extended import requests_of
 from kwhatif.devices.inventory import Inventory
 from kwhatif.devices.ledger import Ledger
 from kwhatif.devices.speech import shortcomings
+from kwhatif.plugins.shared.device_totals import nodes_with
 
 __all__ = ["ALTERNATIVES_AT_MOST", "ClaimsOfPod", "Group"]
 
@@ -135,21 +136,12 @@ class ClaimsOfPod:
         found = {}
         for name in self._extended:
             if name in served:
-                has = self._has(name) if not self._reuse else self._column(name) > 0
+                has = nodes_with(self.cluster, name) if not self._reuse else self._column(name) > 0
                 found[name] = ~has
         return found
 
     def _column(self, name: str) -> Int64Array:
         return self.cluster.shapes.resources.amounts(self.cluster.columns.allocatable, name)
-
-    def _has(self, name: str) -> BoolArray:
-        """bool[N]: nodes that know a resource, though they may have none of it."""
-
-        def look() -> BoolArray:
-            nodes = self.cluster.columns.nodes
-            return np.fromiter((name in node.status.for_pods for node in nodes), np.bool_, len(nodes))
-
-        return self.cluster.remember(("nodes that know", name), look)
 
     @cached_property
     def homeless(self) -> BoolArray:
@@ -158,7 +150,7 @@ class ClaimsOfPod:
         if self.special is not None:
             for name in self._extended:
                 if name not in self.cluster.devices.serving:
-                    found |= ~self._has(name)
+                    found |= ~nodes_with(self.cluster, name)
         return found
 
     @cached_property

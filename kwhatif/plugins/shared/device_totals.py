@@ -11,13 +11,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.allocation import Allocation, ScoredResources
 from kwhatif.framework.interface import Handle
 
-__all__ = ["left_to_devices", "scores_devices", "with_devices"]
+__all__ = ["left_to_devices", "nodes_with", "scores_devices", "with_devices"]
 
 
 def left_to_devices(name: str, nodes: NodeView) -> BoolArray:
@@ -26,13 +28,15 @@ def left_to_devices(name: str, nodes: NodeView) -> BoolArray:
     if cluster.devices.features.extended_resources_reuse_devices:
         column: Int64Array = cluster.shapes.resources.amounts(nodes.allocatable, name)
         return column <= 0
-
-    def look() -> BoolArray:
-        every = cluster.columns.nodes
-        return np.fromiter((name not in node.status.for_pods for node in every), np.bool_, len(every))
-
-    found: BoolArray = nodes.of(cluster.remember(("nodes that lack", name), look))
+    found: BoolArray = nodes.of(~nodes_with(cluster, name))
     return found
+
+
+@once_a_cluster
+def nodes_with(cluster: Cluster, resource: str) -> BoolArray:
+    """bool[N]: nodes that know a resource, though they may have none of it."""
+    every = cluster.columns.nodes
+    return np.fromiter((resource in node.status.for_pods for node in every), np.bool_, len(every))
 
 
 def scores_devices(pod: PodInfo, resources: Sequence[tuple[str, int]], handle: Handle) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import claim_names, class_of_claim, class_of_volume
 from kwhatif.cluster.types import BoolArray, IntpArray
@@ -44,7 +45,7 @@ def match(claim: PersistentVolumeClaim, cluster: Cluster, taken: Sequence[IntpAr
         free = np.ones(len(cluster), np.bool_)
         for earlier in taken:
             free &= earlier != number
-        near = reach(affinity_of(kept), cluster)
+        near = reach(cluster, affinity_of(kept))
         got[near[free[near]]] = number
         open_ = ~free
         if not open_.any():
@@ -58,14 +59,14 @@ def _kept(claim: PersistentVolumeClaim, cluster: Cluster, features: Features) ->
     """The volume that is kept for the claim already, if it is large enough and of the right kind."""
     for volume in cluster.storage.kept_for(claim):
         same_class = class_of_volume(volume) == class_of_claim(claim)
-        if same_class and capacity_of(volume) >= storage_request(claim) and _suits(volume, claim, features):
+        if same_class and capacity_of(volume) >= storage_request(claim) and _is_of(volume, _kind(claim, features)):
             return volume
     return None
 
 
-def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim, features: Features) -> bool:
+def _is_of(volume: PersistentVolume, kind: tuple[str, str]) -> bool:
     """What a volume has to meet even when it is kept for the claim, its size aside."""
-    return _kind(claim, features) == _kind(volume) and volume.metadata.deletion_timestamp is None
+    return _kind(volume) == kind and volume.metadata.deletion_timestamp is None
 
 
 def _kind(thing: PersistentVolume | PersistentVolumeClaim, features: Features | None = None) -> tuple[str, str]:
@@ -79,18 +80,21 @@ def _kind(thing: PersistentVolume | PersistentVolumeClaim, features: Features | 
 def _shelf(claim: PersistentVolumeClaim, cluster: Cluster, features: Features) -> Shelf:
     """The free volumes that claims like this one may get, whatever their size."""
     selector = None if claim.spec.selector is None else Selector.of(claim.spec.selector)
-    class_name, modes = class_of_claim(claim), frozenset(claim.spec.access_modes or ())
+    modes = frozenset(claim.spec.access_modes or ())
+    return _stocked(cluster, class_of_claim(claim), modes, selector, _kind(claim, features))
 
-    def fill() -> Shelf:
-        fitting = [
-            volume
-            for volume in cluster.storage.volumes_of_class(class_name)
-            if volume.spec.claim_ref is None
-            and _suits(volume, claim, features)
-            and volume.status.phase == "Available"
-            and (selector is None or selector.matches(volume.metadata.labels or {}))
-            and modes <= set(volume.spec.access_modes or ())
-        ]
-        return Shelf(fitting, cluster)
 
-    return cluster.remember(("shelf", class_name, modes, selector, _kind(claim, features)), fill)
+@once_a_cluster
+def _stocked(
+    cluster: Cluster, class_name: str, modes: frozenset[str], selector: Selector | None, kind: tuple[str, str]
+) -> Shelf:
+    fitting = [
+        volume
+        for volume in cluster.storage.volumes_of_class(class_name)
+        if volume.spec.claim_ref is None
+        and _is_of(volume, kind)
+        and volume.status.phase == "Available"
+        and (selector is None or selector.matches(volume.metadata.labels or {}))
+        and modes <= set(volume.spec.access_modes or ())
+    ]
+    return Shelf(fitting, cluster)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from kwhatif.api.core import NodeSelectorRequirement, NodeSelectorTerm
 from kwhatif.api.others import PersistentVolume
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.types import BoolArray
 
 __all__ = ["migrated_plugin", "migrated_terms", "migrates"]
@@ -42,17 +43,14 @@ def migrated_plugin(volume: PersistentVolume) -> str | None:
     return CINDER if spec.cinder is not None else None
 
 
-def migrates(plugin: str, cluster: Cluster) -> BoolArray:
+@once_a_cluster
+def migrates(cluster: Cluster, plugin: str) -> BoolArray:
     """bool[N]: nodes on which a driver took over from the plugin."""
-
-    def look() -> BoolArray:
-        if cluster.shapes.features.volume_limits_of_old and plugin != CINDER:
-            return np.zeros(len(cluster), np.bool_)
-        nodes = (cluster.storage.csi_nodes.get(name) for name in cluster.columns.names)
-        listed = ((node.metadata.annotations or {}).get(MIGRATED_PLUGINS, "") if node else "" for node in nodes)
-        return np.fromiter((plugin in names.split(",") for names in listed), np.bool_, len(cluster))
-
-    return cluster.remember(("migrated", plugin), look)
+    if cluster.shapes.features.volume_limits_of_old and plugin != CINDER:
+        return np.zeros(len(cluster), np.bool_)
+    nodes = (cluster.storage.csi_nodes.get(name) for name in cluster.columns.names)
+    listed = ((node.metadata.annotations or {}).get(MIGRATED_PLUGINS, "") if node else "" for node in nodes)
+    return np.fromiter((plugin in names.split(",") for names in listed), np.bool_, len(cluster))
 
 
 def migrated_terms(volume: PersistentVolume, plugin: str) -> list[NodeSelectorTerm] | None:

@@ -19,7 +19,7 @@ from kwhatif.api.others import CSIStorageCapacity, PersistentVolume, PersistentV
 from kwhatif.api.quantity import Quantity
 from kwhatif.api.selectors import NodeTerm, Requirement, Selector, SelectorError
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.columns import Coded
+from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.plugins.shared.volume_migration import migrated_plugin, migrated_terms, migrates
 
@@ -62,16 +62,13 @@ def _compiled(terms: Iterable[NodeSelectorTerm] | None) -> Affinity:
     return tuple(NodeTerm(term.expressions, (), term.broken) for term in found if term is not None)
 
 
-def reach(affinity: Affinity | None, cluster: Cluster) -> IntpArray:
+@once_a_cluster
+def reach(cluster: Cluster, affinity: Affinity | None) -> IntpArray:
     """intp[]: rows of the nodes that such a volume can be reached from."""
-
-    def look() -> IntpArray:
-        if affinity is None:
-            return np.arange(len(cluster), dtype=np.intp)
-        rows = [_meeting(term.expressions, cluster) for term in affinity if not term.broken]
-        return rows[0] if len(rows) == 1 else np.unique(np.concatenate([*rows, np.zeros(0, np.intp)]))
-
-    return cluster.remember(("nodes that reach", affinity), look)
+    if affinity is None:
+        return np.arange(len(cluster), dtype=np.intp)
+    rows = [_meeting(term.expressions, cluster) for term in affinity if not term.broken]
+    return rows[0] if len(rows) == 1 else np.unique(np.concatenate([*rows, np.zeros(0, np.intp)]))
 
 
 def reachable(volume: PersistentVolume, cluster: Cluster) -> BoolArray:
@@ -81,13 +78,13 @@ def reachable(volume: PersistentVolume, cluster: Cluster) -> BoolArray:
     if plugin is not None:
         terms = migrated_terms(volume, plugin)
         by_driver = _mask(None if terms is None else _compiled(terms), cluster)
-        found = np.where(migrates(plugin, cluster), by_driver, found)
+        found = np.where(migrates(cluster, plugin), by_driver, found)
     return found
 
 
 def _mask(affinity: Affinity | None, cluster: Cluster) -> BoolArray:
     mask = np.zeros(len(cluster), np.bool_)
-    mask[reach(affinity, cluster)] = True
+    mask[reach(cluster, affinity)] = True
     return mask
 
 
@@ -97,7 +94,7 @@ def _meeting(requirements: Sequence[Requirement], cluster: Cluster) -> IntpArray
     narrow = next((r for r in requirements if r.operator == "In"), None)
     if narrow is None:
         return np.flatnonzero(columns.matching_term(requirements, ()))
-    by_value = cluster.remember(("rows by label", narrow.key), lambda: _rows_by_value(columns.label(narrow.key)))
+    by_value = _rows_by_value(cluster, narrow.key)
     some = [by_value[value] for value in dict.fromkeys(narrow.values) if value in by_value]
     rows = some[0] if len(some) == 1 else np.concatenate([*some, np.zeros(0, np.intp)])
     for requirement in requirements:
@@ -106,7 +103,9 @@ def _meeting(requirements: Sequence[Requirement], cluster: Cluster) -> IntpArray
     return rows
 
 
-def _rows_by_value(column: Coded) -> dict[str, IntpArray]:
+@once_a_cluster
+def _rows_by_value(cluster: Cluster, label: str) -> dict[str, IntpArray]:
+    column = cluster.columns.label(label)
     order = np.argsort(column.codes, kind="stable")
     ends = np.searchsorted(column.codes[order], np.arange(len(column.values) + 1))
     return {value: order[ends[code] : ends[code + 1]] for code, value in enumerate(column.values)}
@@ -115,22 +114,19 @@ def _rows_by_value(column: Coded) -> dict[str, IntpArray]:
 # --- volumes to be made
 
 
-def topologies_admit(storage_class: StorageClass, cluster: Cluster) -> BoolArray:
-    """bool[N]: nodes that the class's ``allowedTopologies`` admit."""
-
-    def look() -> BoolArray:
-        terms = storage_class.allowed_topologies or ()
-        allowed = np.full(len(cluster), not terms, np.bool_)
-        for term in terms:
-            expressions = [
-                LabelSelectorRequirement(key=e.key, operator="In", values=e.values)
-                for e in term.match_label_expressions or ()
-            ]
-            if expressions:
-                allowed[_selected(LabelSelector(match_expressions=expressions), cluster)] = True
-        return allowed
-
-    return cluster.remember(("allowed topologies", storage_class.name), look)
+@once_a_cluster
+def topologies_admit(cluster: Cluster, class_name: str) -> BoolArray:
+    """bool[N]: nodes that the ``allowedTopologies`` of a class admit."""
+    terms = cluster.storage.classes[class_name].allowed_topologies or ()
+    allowed = np.full(len(cluster), not terms, np.bool_)
+    for term in terms:
+        expressions = [
+            LabelSelectorRequirement(key=e.key, operator="In", values=e.values)
+            for e in term.match_label_expressions or ()
+        ]
+        if expressions:
+            allowed[_selected(LabelSelector(match_expressions=expressions), cluster)] = True
+    return allowed
 
 
 def _selected(selector: LabelSelector | None, cluster: Cluster) -> IntpArray:
@@ -146,9 +142,7 @@ def enough_capacity(claim: PersistentVolumeClaim, storage_class: StorageClass, c
     """bool[N]: nodes for which the driver reports room for the claim, or reports nothing."""
     if not _capacity_counts(claim, storage_class, cluster):
         return np.ones(len(cluster), np.bool_)
-    largest = cluster.remember(
-        ("largest volume", storage_class.name), lambda: _largest_volume(storage_class.name, cluster)
-    )
+    largest = _largest_volume(cluster, storage_class.name)
     enough: BoolArray = largest >= min(storage_request(claim).value(), _MOST)
     return enough
 
@@ -176,7 +170,8 @@ def _capacity_counts(claim: PersistentVolumeClaim, storage_class: StorageClass, 
     return asks and driver is not None and bool(driver.spec.storage_capacity)
 
 
-def _largest_volume(class_name: str, cluster: Cluster) -> Int64Array:
+@once_a_cluster
+def _largest_volume(cluster: Cluster, class_name: str) -> Int64Array:
     largest = np.full(len(cluster), -1, np.int64)
     for capacity in cluster.storage.capacities:
         if capacity.storage_class_name == class_name:

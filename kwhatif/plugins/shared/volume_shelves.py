@@ -43,7 +43,7 @@ class Shelf:
         codes = [groups.setdefault(affinity_of(volume), len(groups)) for volume in ranked]
         self.group: IntpArray = np.array(codes, np.intp)
         self._groups = len(groups)
-        rows = [reach(affinity, cluster) for affinity in groups]
+        rows = [reach(cluster, affinity) for affinity in groups]
         row = np.concatenate([*rows, np.zeros(0, np.intp)])
         order = np.argsort(row, kind="stable")
         self.row: IntpArray = row[order]
