@@ -158,6 +158,15 @@ class Scheduler:
         self._evaluations[alike] = evaluation
         return evaluation
 
+    def everywhere(self, pod: PodInfo) -> Evaluation | None:
+        """What all nodes say of a pod, without sampling; None where it is refused before any of them is asked."""
+        if self.framework.pre_enqueue(pod) is not None or not len(self.cluster):
+            return None
+        evaluation = self.evaluation(pod)
+        evaluation.refresh(pod)
+        evaluation.begin(pod)
+        return evaluation if evaluation.refusal is None else None
+
     def diagnose(self, pod: PodInfo, evaluation: Evaluation, asking: Asking | None = None) -> Diagnosis:
         """Every node's verdict, for a pod whose PreFilter went through; with extenders, of the nodes looked at."""
         verdicts, considered = evaluation.verdicts(pod), evaluation.narrowed

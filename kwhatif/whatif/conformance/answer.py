@@ -155,12 +155,8 @@ class _Everywhere(Observer):
 
 
 def _over_all_nodes(scheduler: Scheduler, info: PodInfo) -> dict[str, Any]:
-    if scheduler.framework.pre_enqueue(info) is not None or not len(scheduler.cluster):
-        return {}
-    evaluation = scheduler.evaluation(info)
-    evaluation.refresh(info)
-    evaluation.begin(info)
-    if evaluation.refusal is not None:
+    evaluation = scheduler.everywhere(info)
+    if evaluation is None:
         return {}
     record: dict[str, Any] = {}
     names = scheduler.cluster.columns.names

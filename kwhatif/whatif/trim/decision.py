@@ -158,15 +158,10 @@ def _scores(attempt: Attempt, names: Sequence[str]) -> dict[str, tuple[tuple[str
 
 
 def _verdicts(scheduler: Scheduler, info: PodInfo) -> dict[str, Verdict]:
-    cluster = scheduler.cluster
-    if not len(cluster) or scheduler.framework.pre_enqueue(info) is not None:
+    evaluation = scheduler.everywhere(info)
+    if evaluation is None:
         return {}
-    evaluation = scheduler.evaluation(info)
-    evaluation.refresh(info)
-    evaluation.begin(info)
-    if evaluation.refusal is not None:
-        return {}
-    names = cluster.columns.names
+    names = scheduler.cluster.columns.names
     found = _by_node(names, evaluation.verdicts(info))
     if evaluation.narrowed is not None:
         inside = set(evaluation.narrowed.tolist())
