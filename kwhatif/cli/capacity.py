@@ -8,7 +8,16 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import EngineOptions, ManifestFiles, Namespace, ReadingOptions, Snapshots, Tables, TablesOutput
+from kwhatif.cli.options import (
+    EngineOptions,
+    ManifestFiles,
+    Namespace,
+    ReadingOptions,
+    Snapshots,
+    Tables,
+    TablesOutput,
+    option,
+)
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -33,10 +42,7 @@ def capacity(
     at_least: Annotated[
         int, typer.Option("--at-least", metavar="N", min=0, help="Exit with 1 if fewer than N fit.")
     ] = 1,
-    limit: Annotated[
-        int | None,
-        typer.Option("--limit", metavar="N", min=0, help="Stop counting at N.", show_default=False),
-    ] = None,
+    limit: Annotated[int | None, option("--limit", metavar="N", min=0, help="Stop counting at N.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every node, including those without room.")] = False,
     output: TablesOutput = Tables.table,
     *,

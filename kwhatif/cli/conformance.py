@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.options import FeatureGates, Plugins, SkipUnknown, Tables, TablesOutput
+from kwhatif.cli.options import FeatureGates, Plugins, SkipUnknown, Tables, TablesOutput, argument, option
 from kwhatif.cli.output import finish, new_file, packed, rendered
 from kwhatif.cli.progress import Progress
 
@@ -23,31 +23,28 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def conformance(
     files: Annotated[
         list[str],
-        typer.Argument(
+        argument(
             metavar="FILE",
             help="Scenarios: JSON Lines, or one JSON object a file, packed or not; directories; '-' for stdin.",
-            show_default=False,
         ),
     ],
     answers: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--answers",
             metavar="OUT",
             help="Write the answers here, a line a scenario; packed if it ends in .gz or .zst.",
-            show_default=False,
         ),
     ] = None,
     show: Annotated[int, typer.Option("--show", metavar="N", min=0, help="Differences to print for each file.")] = 5,
     output: TablesOutput = Tables.table,
     kubernetes_version: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--kubernetes-version",
             metavar="VERSION",
-            help="The Kubernetes whose rules apply. Default: the minor that the file's name begins with, as in "
-            "1.34-volumes.jsonl.gz, else the newest; 1.22 for scenarios with a legacy Policy.",
-            show_default=False,
+            help="The Kubernetes whose rules apply. Default: the minor that the file's name begins with, "
+            "as in 1.34-volumes.jsonl.gz, else the newest; 1.22 for scenarios with a legacy Policy.",
         ),
     ] = None,
     feature_gates: FeatureGates = None,

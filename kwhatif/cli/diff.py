@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import Without, grouped
-from kwhatif.cli.options import EngineOptions, Namespace, ReadingOptions, Tables, TablesOutput
+from kwhatif.cli.options import EngineOptions, Namespace, ReadingOptions, Tables, TablesOutput, argument, option
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -21,41 +21,33 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @grouped
 def diff(
     snapshot: Annotated[
-        list[str],
-        typer.Option(
-            "--snapshot", metavar="FILE", help="The cluster; given twice, one for each side.", show_default=False
-        ),
+        list[str], option("--snapshot", metavar="FILE", help="The cluster; given twice, one for each side.")
     ],
     files: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="FILE", help="Manifests with the pods, the same for both sides.", show_default=False),
+        list[str] | None, argument(metavar="FILE", help="Manifests with the pods, the same for both sides.")
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--policy",
             metavar="FILE[@VERSION]",
-            help="A KubeSchedulerConfiguration, or 'default', and the Kubernetes whose rules hold, as in default@1.31; "
-            "given twice, one for each side.",
-            show_default=False,
+            help="A KubeSchedulerConfiguration, or 'default', and the Kubernetes "
+            "whose rules hold, as in default@1.31; given twice, one for each side.",
         ),
     ] = None,
     old: Annotated[
-        list[str] | None,
-        typer.Option("--old", metavar="DIR|FILE", help="Manifests of side A alone (repeatable).", show_default=False),
+        list[str] | None, option("--old", metavar="DIR|FILE", help="Manifests of side A alone (repeatable).")
     ] = None,
     new: Annotated[
-        list[str] | None,
-        typer.Option("--new", metavar="DIR|FILE", help="Manifests of side B alone (repeatable).", show_default=False),
+        list[str] | None, option("--new", metavar="DIR|FILE", help="Manifests of side B alone (repeatable).")
     ] = None,
     replay: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--replay",
             metavar="pending|namespace=NAME|all",
-            help="Schedule the snapshot's pending pods, too; or take pods of a namespace, or all, off their nodes and "
-            "schedule them again, in the order they started (repeatable).",
-            show_default=False,
+            help="Schedule the snapshot's pending pods, too; or take pods of a namespace, or all, "
+            "off their nodes and schedule them again, in the order they started (repeatable).",
         ),
     ] = None,
     namespace: Namespace = "default",

@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import EngineOptions, Snapshots, Tables, TablesOutput
+from kwhatif.cli.options import EngineOptions, Snapshots, Tables, TablesOutput, argument
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -22,10 +22,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def drain(
     nodes: Annotated[
         list[str],
-        typer.Argument(
-            metavar="NODE|SELECTOR",
-            help="The nodes, in this order: names, or label selectors such as 'pool=batch'.",
-            show_default=False,
+        argument(
+            metavar="NODE|SELECTOR", help="The nodes, in this order: names, or label selectors such as 'pool=batch'."
         ),
     ],
     snapshot: Snapshots,

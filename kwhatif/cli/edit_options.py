@@ -10,8 +10,7 @@ from collections.abc import Collection
 from dataclasses import make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from kwhatif.cli.options import option
 from kwhatif.whatif.edits.kind import Given
 from kwhatif.whatif.edits.options import ADD_NODES, OPTIONS, given_by_options
 
@@ -42,7 +41,7 @@ def _field(name: str) -> str:
 
 
 def _option(field: str, type_: Any, name: str, metavar: str, help_: str) -> tuple[str, Any, None]:
-    return field, Annotated[type_, typer.Option(name, metavar=metavar, help=help_, show_default=False)], None
+    return field, Annotated[type_, option(name, metavar=metavar, help=help_)], None
 
 
 _OPTIONS = [

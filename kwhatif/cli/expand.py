@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import ManifestFiles, Namespace, ReadingOptions, Tables
+from kwhatif.cli.options import ManifestFiles, Namespace, ReadingOptions, Tables, option
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -26,11 +26,10 @@ def expand(
     files: ManifestFiles,
     snapshot: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--snapshot",
             metavar="FILE",
             help="The cluster: objects that it has already are updated, and its classes, limits and quotas apply.",
-            show_default=False,
         ),
     ] = None,
     namespace: Namespace = "default",

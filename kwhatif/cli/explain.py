@@ -9,7 +9,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import AnyNamespace, EngineOptions, PodFiles, PodWords, ReadingOptions, Snapshots
+from kwhatif.cli.options import AnyNamespace, EngineOptions, PodFiles, PodWords, ReadingOptions, Snapshots, option
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -33,17 +33,10 @@ def explain(
     filename: PodFiles = None,
     namespace: AnyNamespace = None,
     output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.text,
-    node: Annotated[
-        str | None, typer.Option("--node", metavar="NAME", help="Only this node: why (not) there?", show_default=False)
-    ] = None,
+    node: Annotated[str | None, option("--node", metavar="NAME", help="Only this node: why (not) there?")] = None,
     versus: Annotated[
         str | None,
-        typer.Option(
-            "--versus",
-            metavar="NODE",
-            help="Compare this node with the chosen one, or with that of --node.",
-            show_default=False,
-        ),
+        option("--versus", metavar="NODE", help="Compare this node with the chosen one, or with that of --node."),
     ] = None,
     no_fixes: Annotated[bool, typer.Option("--no-fixes", help="Do not look for changes that would help.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Show every node, however many there are.")] = False,

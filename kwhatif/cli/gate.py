@@ -14,7 +14,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import EngineOptions, Namespace, ReadingOptions, Seed
+from kwhatif.cli.options import EngineOptions, Namespace, ReadingOptions, Seed, argument, option
 from kwhatif.cli.output import check_stdin, finish, new_file
 from kwhatif.cli.terminal import Colour, colourful, columns
 from kwhatif.errors import UsageError
@@ -46,48 +46,41 @@ class Formats(StrEnum):
 @grouped
 def gate(
     files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DIR|FILE", help="Manifests as they are to be: directories, files, or '-'.", show_default=False
-        ),
+        list[str], argument(metavar="DIR|FILE", help="Manifests as they are to be: directories, files, or '-'.")
     ],
     snapshot: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--snapshot",
             metavar="FILE",
             envvar="KWHATIF_SNAPSHOT",
             help="The cluster: a snapshot, or files and directories as kubectl prints them (repeatable).",
-            show_default=False,
         ),
     ] = None,
     base: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--base",
             metavar="DIR|FILE",
             help="Manifests as they were: only differences are judged. Default: everything is (repeatable).",
-            show_default=False,
         ),
     ] = None,
     config: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--config",
             metavar="FILE",
             envvar="KWHATIF_CONFIG",
             help="The rules: a GatePolicy. Default: .kwhatif.yaml here or above, up to the top of the repository.",
-            show_default=False,
         ),
     ] = None,
     rule: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--rule",
             metavar="NAME=LEVEL",
             envvar="KWHATIF_RULE",
             help="Set a rule's level to error, warn or off, whatever the file says (repeatable).",
-            show_default=False,
         ),
     ] = None,
     no_exemptions: Annotated[
@@ -103,11 +96,8 @@ def gate(
     ] = Formats.table,
     report: Annotated[
         list[str] | None,
-        typer.Option(
-            "--report",
-            metavar="FORMAT=FILE",
-            help="Also write a report to a file, in any format of -o (repeatable).",
-            show_default=False,
+        option(
+            "--report", metavar="FORMAT=FILE", help="Also write a report to a file, in any format of -o (repeatable)."
         ),
     ] = None,
     color: Annotated[Colour, typer.Option("--color", help="Colours in the table; auto: on a terminal.")] = (
@@ -121,12 +111,11 @@ def gate(
     ] = False,
     now: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--now",
             metavar="TIME",
             envvar="KWHATIF_NOW",
             help="The time for which the snapshot's age is told, such as 2026-03-01T12:00:00Z.",
-            show_default=False,
         ),
     ] = None,
     namespace: Namespace = "default",

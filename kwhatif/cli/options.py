@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -36,7 +36,19 @@ __all__ = [
     "Tables",
     "TablesOutput",
     "Templates",
+    "argument",
+    "option",
 ]
+
+
+def option(*names: str, **more: Any) -> Any:
+    """An option whose default is nothing, or told by its help."""
+    return typer.Option(*names, show_default=False, **more)
+
+
+def argument(**more: Any) -> Any:
+    """An argument, likewise."""
+    return typer.Argument(show_default=False, **more)
 
 
 class Tables(StrEnum):
@@ -49,111 +61,90 @@ class Tables(StrEnum):
 
 
 TablesOutput = Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")]
-ManifestFiles = Annotated[
-    list[str],
-    typer.Argument(metavar="FILE", help="Manifests: files, directories, or '-' for stdin.", show_default=False),
-]
+ManifestFiles = Annotated[list[str], argument(metavar="FILE", help="Manifests: files, directories, or '-' for stdin.")]
 Snapshots = Annotated[
     list[str],
-    typer.Option(
+    option(
         "--snapshot",
         metavar="FILE",
         help="The cluster: a snapshot, what kubectl prints, or another tool's dump; '-' reads stdin (repeatable).",
-        show_default=False,
     ),
 ]
 SnapshotFiles = Annotated[
     list[str],
-    typer.Argument(
-        metavar="FILE", help="A snapshot, or files and directories as kubectl prints them.", show_default=False
-    ),
+    argument(metavar="FILE", help="A snapshot, or files and directories as kubectl prints them."),
 ]
 SnapshotOutput = Annotated[
     str,
-    typer.Option(
+    option(
         "-o",
         "--output",
         metavar="FILE",
         help="Where to write: .json, .json.gz or .json.zst, by name; '-' is standard output.",
-        show_default=False,
     ),
 ]
 Namespace = Annotated[
-    str,
-    typer.Option(
-        "-n", "--namespace", metavar="NAME", help="The namespace of objects that do not name one.", show_default=False
-    ),
+    str, option("-n", "--namespace", metavar="NAME", help="The namespace of objects that do not name one.")
 ]
 AnyNamespace = Annotated[
-    str | None,
-    typer.Option(
-        "-n", "--namespace", metavar="NAME", help="The namespace of objects that do not name one.", show_default=False
-    ),
+    str | None, option("-n", "--namespace", metavar="NAME", help="The namespace of objects that do not name one.")
 ]
 """As above, for words that may mean a pod of any namespace."""
 
 PodWords = Annotated[
     list[str] | None,
-    typer.Argument(
+    argument(
         metavar="POD",
         help="Manifests (files, directories, '-' for stdin), or names of pods: NAME, NAMESPACE/NAME, pod/NAME.",
-        show_default=False,
     ),
 ]
 PodFiles = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "-f",
         "--filename",
         metavar="FILE",
         help="Manifests to take pods from: those named, or all of them if none is (repeatable).",
-        show_default=False,
     ),
 ]
 Policy = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--policy",
         metavar="FILE",
         help="A KubeSchedulerConfiguration, legacy Policy, or ConfigMap with one. Default: the cluster's own if the "
         "snapshot has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
-        show_default=False,
     ),
 ]
 KubernetesVersion = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--kubernetes-version",
         metavar="VERSION",
         help="The Kubernetes whose rules apply, such as 1.34 or v1.33.2. Default: the cluster's own, else the newest.",
-        show_default=False,
     ),
 ]
 FeatureGates = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--feature-gates",
         metavar="NAME=true|false,...",
         help="Feature gates of kube-scheduler that differ from their defaults (repeatable).",
-        show_default=False,
     ),
 ]
 Plugins = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--plugin",
         metavar="MODULE:CLASS",
         help="A plugin from outside the tree, of a module or a path/to/file.py (repeatable).",
-        show_default=False,
     ),
 ]
 SkipUnknown = Annotated[
-    bool,
-    typer.Option("--skip-unknown-plugins", help="Go on without plugins that are not installed, and report them."),
+    bool, typer.Option("--skip-unknown-plugins", help="Go on without plugins that are not installed, and report them.")
 ]
 AllNodes = Annotated[
-    bool,
-    typer.Option("--all-nodes", help="Score all feasible nodes, whatever percentageOfNodesToScore says."),
+    bool, typer.Option("--all-nodes", help="Score all feasible nodes, whatever percentageOfNodesToScore says.")
 ]
 Strict = Annotated[
     bool,
@@ -161,29 +152,26 @@ Strict = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(
+    option(
         "--seed",
         metavar="N",
         help="Break ties at random with this seed, as kube-scheduler does. Default: the first node by name.",
-        show_default=False,
     ),
 ]
 Templates = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--pod-template-path",
         metavar="GROUP/KIND=PATH",
         help="Where a custom resource has its pod template, as in example.com/Job=$.spec.template (repeatable).",
-        show_default=False,
     ),
 ]
 AdmissionPlugins = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--admission-plugins",
         metavar="NAME,...",
         help="Admission plugins to enable besides the default ones (repeatable).",
-        show_default=False,
     ),
 ]
 IgnoreUnknown = Annotated[bool, typer.Option("--ignore-unknown", help="Do not report unknown kinds.")]

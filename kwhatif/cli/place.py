@@ -10,7 +10,16 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import CallExtenderBind, EngineOptions, Namespace, ReadingOptions, Seed, Snapshots
+from kwhatif.cli.options import (
+    CallExtenderBind,
+    EngineOptions,
+    Namespace,
+    ReadingOptions,
+    Seed,
+    Snapshots,
+    argument,
+    option,
+)
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -37,15 +46,10 @@ def place(
     snapshot: Snapshots,
     files: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="FILE",
-            help="Manifests with the pods: files, directories, or '-' for stdin.",
-            show_default=False,
-        ),
+        argument(metavar="FILE", help="Manifests with the pods: files, directories, or '-' for stdin."),
     ] = None,
     filename: Annotated[
-        list[str] | None,
-        typer.Option("-f", "--filename", metavar="FILE", help="The same, as with kubectl.", show_default=False),
+        list[str] | None, option("-f", "--filename", metavar="FILE", help="The same, as with kubectl.")
     ] = None,
     namespace: Namespace = "default",
     output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.table,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.options import FeatureGates
+from kwhatif.cli.options import FeatureGates, option
 from kwhatif.cli.output import say
 from kwhatif.errors import InputError, PolicyError
 from kwhatif.whatif.stages.notes import Notes
@@ -41,11 +41,10 @@ class Format(StrEnum):
 
 _Version = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--kubernetes-version",
         metavar="VERSION",
         help="The Kubernetes whose rules apply, such as 1.34 or v1.33.2. Default: the newest.",
-        show_default=False,
     ),
 ]
 _Minor = Annotated[str | None, typer.Option("--minor", hidden=True)]

@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-import typer
-
+from kwhatif.cli.options import option
 from kwhatif.errors import InputError, UsageError
 from kwhatif.whatif.stages.notes import Notes
 
@@ -21,11 +20,10 @@ T = TypeVar("T")
 
 TranslationFile = Annotated[
     str,
-    typer.Option(
+    option(
         "--translation",
         metavar="FILE",
         help="Which pseudonym stands for what; made if it is not there, added to if it is. Not to be shared.",
-        show_default=False,
     ),
 ]
 

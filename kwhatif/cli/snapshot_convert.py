@@ -10,7 +10,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import Namespace, SnapshotOutput
+from kwhatif.cli.options import Namespace, SnapshotOutput, argument
 
 if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
@@ -33,10 +33,8 @@ class Formats(StrEnum):
 def convert(
     files: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILE",
-            help="Snapshots, what kubectl prints, others' dumps: files, directories, or '-' for stdin.",
-            show_default=False,
+        argument(
+            metavar="FILE", help="Snapshots, what kubectl prints, others' dumps: files, directories, or '-' for stdin."
         ),
     ],
     output: SnapshotOutput,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.options import Tables, TablesOutput
+from kwhatif.cli.options import Tables, TablesOutput, argument
 from kwhatif.cli.output import finish, rendered
 
 __all__ = ["app", "diff"]
@@ -16,8 +16,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command()
 def diff(
-    before: Annotated[str, typer.Argument(metavar="A", help="The snapshot before.", show_default=False)],
-    after: Annotated[str, typer.Argument(metavar="B", help="The snapshot after.", show_default=False)],
+    before: Annotated[str, argument(metavar="A", help="The snapshot before.")],
+    after: Annotated[str, argument(metavar="B", help="The snapshot after.")],
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 although something changed.")] = False,
     output: TablesOutput = Tables.table,
 ) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import SnapshotOutput
+from kwhatif.cli.options import SnapshotOutput, option
 from kwhatif.cli.output import say
 from kwhatif.cli.progress import Progress
 from kwhatif.cli.redaction import check_apart, redacted_snapshot
@@ -38,24 +38,16 @@ class ConnectionOptions:
 
     kubeconfig: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--kubeconfig",
             metavar="FILE",
             help="Default: $KUBECONFIG, ~/.kube/config, or the service account of the pod this runs in.",
-            show_default=False,
         ),
     ] = None
-    context: Annotated[
-        str | None, typer.Option("--context", metavar="NAME", help="The context of the kubeconfig.", show_default=False)
-    ] = None
-    as_user: Annotated[
-        str | None, typer.Option("--as", metavar="USER", help="Impersonate this user.", show_default=False)
-    ] = None
+    context: Annotated[str | None, option("--context", metavar="NAME", help="The context of the kubeconfig.")] = None
+    as_user: Annotated[str | None, option("--as", metavar="USER", help="Impersonate this user.")] = None
     as_group: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--as-group", metavar="GROUP", help="Impersonate this group, with --as (repeatable).", show_default=False
-        ),
+        list[str] | None, option("--as-group", metavar="GROUP", help="Impersonate this group, with --as (repeatable).")
     ] = None
     insecure_skip_tls_verify: Annotated[
         bool, typer.Option("--insecure-skip-tls-verify", help="Do not verify the server's certificate.")
@@ -87,11 +79,10 @@ def dump(
     cluster: ConnectionOptions,
     scheduler_config: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--scheduler-config",
             metavar="NAMESPACE/NAME",
             help="The ConfigMap that holds the scheduler's configuration; no other is read.",
-            show_default=False,
         ),
     ] = None,
     keep_templates: Annotated[
@@ -115,11 +106,8 @@ def dump(
     ] = False,
     translation: Annotated[
         str | None,
-        typer.Option(
-            "--translation",
-            metavar="FILE",
-            help="With --redact: which pseudonym stands for what. Not to be shared.",
-            show_default=False,
+        option(
+            "--translation", metavar="FILE", help="With --redact: which pseudonym stands for what. Not to be shared."
         ),
     ] = None,
 ) -> None:

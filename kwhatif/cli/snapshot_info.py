@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import SnapshotFiles, Tables, TablesOutput
+from kwhatif.cli.options import SnapshotFiles, Tables, TablesOutput, option
 from kwhatif.cli.output import finish, rendered
 from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.notes import Notes
@@ -24,11 +24,10 @@ def info(
     files: SnapshotFiles,
     by: Annotated[
         str,
-        typer.Option(
+        option(
             "--by",
             metavar="LABEL",
             help="The label that says which pool a node is of. Default: those of well-known providers, or the role.",
-            show_default=False,
         ),
     ] = "",
     nodes: Annotated[bool, typer.Option("--nodes", help="List each node, too.")] = False,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.options import option
 from kwhatif.cli.output import finish
 from kwhatif.errors import UsageError
 
@@ -22,20 +23,18 @@ def rbac(
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="What to call the role.")] = "kwhatif-snapshot",
     service_account: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--service-account",
             metavar="NAMESPACE/NAME",
             help="Also print what gives the role to this service account.",
-            show_default=False,
         ),
     ] = None,
     scheduler_config: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--scheduler-config",
             metavar="NAMESPACE/NAME",
             help="Also allow to read this one ConfigMap, for dump --scheduler-config.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -46,9 +45,9 @@ def rbac(
     from kwhatif.report.structured import as_documents
     from kwhatif.snapshot.live.rights import rights
 
-    for option, text in (("--service-account", service_account), ("--scheduler-config", scheduler_config)):
+    for flag, text in (("--service-account", service_account), ("--scheduler-config", scheduler_config)):
         if text is not None and not re.fullmatch(f"{_PART}/{_PART}", text):
-            raise UsageError(f"{option}: expected NAMESPACE/NAME, found {text!r}")
+            raise UsageError(f"{flag}: expected NAMESPACE/NAME, found {text!r}")
     if not re.fullmatch(_PART, name):
         raise UsageError(f"--name: expected a name such as kwhatif-snapshot, found {name!r}")
     finish(as_documents(rights(name, service_account=service_account, config_map=scheduler_config)), 0)

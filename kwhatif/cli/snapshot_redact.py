@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kwhatif.cli.options import AnyNamespace, argument, option
 from kwhatif.cli.redaction import TranslationFile, check_apart, redacted_snapshot, with_translation
 from kwhatif.errors import UsageError
 
@@ -23,27 +24,19 @@ _MANIFESTS = (".yaml", ".yml")
 def redact(
     files: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILE",
-            help="Snapshots or what kubectl prints; manifests and configurations; '-' for stdin.",
-            show_default=False,
-        ),
+        argument(metavar="FILE", help="Snapshots or what kubectl prints; manifests and configurations; '-' for stdin."),
     ],
     output: Annotated[
         str,
-        typer.Option(
+        option(
             "-o",
             "--output",
             metavar="FILE",
             help="Where to write: .yaml for manifests; .json, .json.gz, .json.zst or '-' for a snapshot.",
-            show_default=False,
         ),
     ],
     translation: TranslationFile,
-    namespace: Annotated[
-        str | None,
-        typer.Option("-n", "--namespace", metavar="NAME", help="The namespace of what names none.", show_default=False),
-    ] = None,
+    namespace: AnyNamespace = None,
 ) -> None:
     """Replace the names of namespaces, pods, nodes, labels, images and all else by pseudonyms.
 

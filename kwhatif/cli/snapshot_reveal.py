@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.options import option
+
 __all__ = ["app", "reveal"]
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -15,12 +17,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def reveal(
     translation: Annotated[
         str,
-        typer.Option(
-            "--translation",
-            metavar="FILE",
-            help="Which pseudonym stands for what, as 'snapshot redact' left it.",
-            show_default=False,
-        ),
+        option("--translation", metavar="FILE", help="Which pseudonym stands for what, as 'snapshot redact' left it."),
     ],
     answer: Annotated[
         str, typer.Argument(metavar="[ANSWER]", help="Any text: a table, JSON, YAML, Markdown, a mail; '-' for stdin.")

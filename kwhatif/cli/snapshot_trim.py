@@ -9,7 +9,16 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import AnyNamespace, EngineOptions, PodFiles, PodWords, ReadingOptions, Snapshots, Tables
+from kwhatif.cli.options import (
+    AnyNamespace,
+    EngineOptions,
+    PodFiles,
+    PodWords,
+    ReadingOptions,
+    Snapshots,
+    Tables,
+    option,
+)
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -23,14 +32,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def trim(
     snapshot: Snapshots,
     out: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="OUT",
-            help="The file to write; packed if it ends in .gz or .zst.",
-            show_default=False,
-        ),
+        str, option("-o", "--output", metavar="OUT", help="The file to write; packed if it ends in .gz or .zst.")
     ],
     pods: PodWords = None,
     filename: PodFiles = None,
@@ -43,12 +45,11 @@ def trim(
     ] = False,
     steps: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--steps",
             metavar="N",
             min=1,
             help="Decide again at most N times. Default: 2000 times, and less often on large snapshots.",
-            show_default=False,
         ),
     ] = None,
     report: Annotated[Tables, typer.Option("--report", help="The format of what is printed.")] = Tables.table,
@@ -80,13 +81,13 @@ def trim(
 def _spelt(engine: EngineOptions) -> str:
     """The options that say who decides, for a command to copy: `` --policy policy.yaml --all-nodes``."""
     words: list[str] = []
-    for option, given in (
+    for name, given in (
         ("--policy", [engine.policy]),
         ("--kubernetes-version", [engine.kubernetes_version]),
         ("--feature-gates", engine.feature_gates or ()),
         ("--plugin", engine.plugin or ()),
     ):
-        words += [word for value in given if value for word in (option, value)]
+        words += [word for value in given if value for word in (name, value)]
     words += ["--all-nodes"] if engine.all_nodes else []
     words += ["--skip-unknown-plugins"] if engine.skip_unknown_plugins else []
     return f" {shlex.join(words)}" if words else ""

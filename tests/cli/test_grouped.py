@@ -9,13 +9,18 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from kwhatif.cli.grouped import grouped
+from kwhatif.cli.grouped import Without, grouped
 
 
 @dataclass(frozen=True)
 class Size:
     width: Annotated[int, typer.Option("--width")]
     height: Annotated[int, typer.Option("-H", "--height")] = 2
+
+
+@dataclass(frozen=True)
+class Painted(Size):
+    colour: str = "red"
 
 
 def command() -> typer.Typer:
@@ -51,3 +56,27 @@ def test_an_option_without_a_default_is_required() -> None:
 
 def test_the_command_keeps_its_help() -> None:
     assert "Draw it." in CliRunner().invoke(command(), ["--help"]).stdout
+
+
+def test_a_command_may_do_without_some_options_of_a_class() -> None:
+    app = typer.Typer()
+
+    @app.command()
+    @grouped
+    def draw(*, size: Annotated[Size, Without("height")]) -> None:
+        print(size)
+
+    assert CliRunner().invoke(app, ["--width", "3"]).stdout == "Size(width=3, height=2)\n"
+    assert CliRunner().invoke(app, ["--width", "3", "-H", "4"]).exit_code == 2
+
+
+def test_a_field_that_says_nothing_to_typer_is_no_option() -> None:
+    app = typer.Typer()
+
+    @app.command()
+    @grouped
+    def draw(*, size: Painted) -> None:
+        print(size)
+
+    assert CliRunner().invoke(app, ["--width", "3"]).stdout == "Painted(width=3, height=2, colour='red')\n"
+    assert CliRunner().invoke(app, ["--width", "3", "--colour", "blue"]).exit_code == 2
