@@ -1,10 +1,11 @@
 """Make benchmark scenarios, in the format of docs/conformance.md.
 
-    workloads.py WORKLOAD NODES PODS [--percentage P] [-o FILE]
+    workloads.py WORKLOAD NODES PODS [--percentage P] [--bound B] [--named] [-o FILE]
 
 Nodes stand in three zones and have 4 cpus and 32 GiB; pods ask for 100m and 500Mi. One small pod runs on each
-node already, or, for ``preempt``, ten pods of low priority that leave hardly any cpu. The same arguments give
-the same bytes.
+node already, or as many as ``--bound`` says, or, for ``preempt``, ten pods of low priority that leave hardly any cpu.
+With ``--named`` every pod has its name as a label, too, as those of a StatefulSet have. The same arguments give the
+same bytes.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 ZONES = ("north", "middle", "south")
 IMAGE = "registry.example/bench:1"
+POD_NAME = "statefulset.kubernetes.io/pod-name"
 BOUND_APPS = 25
 """Pods that run already belong to so many apps."""
 
@@ -112,14 +114,15 @@ TEMPLATES = 50
 """``templates`` is ``mixed`` with pods of so many apps taking turns."""
 
 
-def _bound(workload: str, nodes: list[Spec]) -> Iterator[Spec]:
-    for index, home in enumerate(nodes):
-        name = home["metadata"]["name"]
-        if workload == "preempt":
+def _bound(workload: str, nodes: list[Spec], count: int) -> Iterator[Spec]:
+    names = [home["metadata"]["name"] for home in nodes]
+    if workload == "preempt":
+        for index, name in enumerate(names):
             for k in range(10):
                 yield pod(f"low-{index}-{k}", f"app{k}", cpu="390m", on=name)
-        else:
-            yield pod(f"init-{index}", f"app{index % BOUND_APPS}", on=name)
+    else:
+        for index in range(count):
+            yield pod(f"init-{index}", f"app{index % BOUND_APPS}", on=names[index % len(names)])
 
 
 def _pending(workload: str, count: int) -> Iterator[Spec]:
@@ -137,9 +140,24 @@ def _pending(workload: str, count: int) -> Iterator[Spec]:
             yield pod(name, workload, extra=KINDS[workload](workload))
 
 
-def scenario(workload: str, nodes: int, pods: int, percentage: int | None = None) -> Spec:
-    """One scenario; ``percentage`` is percentageOfNodesToScore."""
+def scenario(
+    workload: str,
+    nodes: int,
+    pods: int,
+    percentage: int | None = None,
+    *,
+    bound: int | None = None,
+    named: bool = False,
+) -> Spec:
+    """One scenario; ``percentage`` is percentageOfNodesToScore, and ``bound`` pods run already, one a node by default.
+
+    ``named`` pods have their names as a label.
+    """
     homes = [node(index) for index in range(nodes)]
+    running, waiting = list(_bound(workload, homes, nodes if bound is None else bound)), list(_pending(workload, pods))
+    if named:
+        for each in (*running, *waiting):
+            each["metadata"]["labels"][POD_NAME] = each["metadata"]["name"]
     config = None
     if percentage is not None:
         config = {
@@ -149,10 +167,10 @@ def scenario(workload: str, nodes: int, pods: int, percentage: int | None = None
         }
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bench"}}
     return {
-        "name": f"{workload}-{nodes}-{pods}",
+        "name": f"{workload}-{nodes}-{pods}{'-named' if named else ''}",
         "config": config,
-        "objects": [namespace, *homes, *_bound(workload, homes)],
-        "pods": list(_pending(workload, pods)),
+        "objects": [namespace, *homes, *running],
+        "pods": waiting,
     }
 
 
@@ -162,9 +180,12 @@ def main() -> None:
     parser.add_argument("nodes", type=int)
     parser.add_argument("pods", type=int)
     parser.add_argument("--percentage", type=int, help="percentageOfNodesToScore")
+    parser.add_argument("--bound", type=int, metavar="B", help="so many pods run already, in place of one a node")
+    parser.add_argument("--named", action="store_true", help="every pod has its own name as a label")
     parser.add_argument("-o", "--output", type=Path, help="a file instead of standard output")
     asked = parser.parse_args()
-    text = json.dumps(scenario(asked.workload, asked.nodes, asked.pods, asked.percentage)) + "\n"
+    made = scenario(asked.workload, asked.nodes, asked.pods, asked.percentage, bound=asked.bound, named=asked.named)
+    text = json.dumps(made) + "\n"
     if asked.output:
         asked.output.write_text(text)
     else:

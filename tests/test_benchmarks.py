@@ -40,6 +40,17 @@ def test_all_pods_of_all_workloads_find_a_node(tmp_path: Path) -> None:
         assert line["peakMemoryMiB"] > 1
 
 
+def test_pods_with_labels_of_their_own_find_the_same_nodes(tmp_path: Path) -> None:
+    path = tmp_path / "named.json"
+    run("workloads.py", "mixed", "6", "8", "--bound", "20", "--named", "-o", str(path))
+    pods = json.loads(path.read_text())["pods"]
+    assert {pod["metadata"]["labels"]["statefulset.kubernetes.io/pod-name"] for pod in pods} == {
+        f"p{i}" for i in range(8)
+    }
+    (line,) = run("engine.py", str(path))
+    assert (line["name"], line["bound"], line["placed"]) == ("mixed-6-8-named", 20, 8)
+
+
 def test_preempt_evicts_as_many_as_it_needs(tmp_path: Path) -> None:
     path = scenario(tmp_path, "preempt", 5, 3)
     (line,) = run("engine.py", path, "--repeat", "2", "--all-nodes")

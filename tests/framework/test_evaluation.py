@@ -27,7 +27,7 @@ from tests.builders import (
     scheduler_for,
     select,
 )
-from tests.framework.plugins import Quiet, with_quiet
+from tests.framework.plugins import Quiet, framework_of, made_up, with_quiet
 from tests.strategies import Scenario, profiles, scenarios
 
 
@@ -179,3 +179,16 @@ def test_rows_that_changed_are_known_until_they_are_refreshed() -> None:
     assert evaluation.stale_rows() == [cluster.columns.row("a")]
     evaluation.refresh(info)
     assert evaluation.stale_rows() == []
+
+
+def test_pods_that_differ_in_labels_alone_share_what_is_known_unless_a_plugin_reads_labels() -> None:
+    class Deaf(Quiet):
+        reads_labels = False
+
+    cluster = cluster_of([node("a")])
+    one, other = (cluster.shapes.info(pod(name, labels={"name": name})).shape for name in ("p", "q"))
+    asked_each_time = made_up("Each", filter=lambda pod, nodes, state: [])
+    for plugin, alike in ((Quiet, False), (Deaf, True), (asked_each_time, True)):
+        framework = framework_of([plugin])
+        assert (framework.alike(one) == framework.alike(other)) is alike
+        assert framework.alike(one) == framework.alike(cluster.shapes.info(pod("p2", labels={"name": "p"})).shape)

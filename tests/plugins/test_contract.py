@@ -505,6 +505,24 @@ def test_the_order_of_the_nodes_does_not_matter(plugin: AnyPlugin, scenario: Sce
     assert answers[0] == answers[1]
 
 
+@pytest.mark.parametrize("plugin", [p for p in instances() if not p.values[0].reads_labels])
+@few
+@given(scenario=SCENARIOS)
+def test_a_plugin_that_reads_no_labels_says_the_same_of_pods_that_differ_in_nothing_else(
+    plugin: AnyPlugin, scenario: Scenario
+) -> None:
+    cluster, waiting = scenario.cluster(), scenario.pending[0]
+    renamed = replace(waiting.metadata, labels={"app": "b", "else": "where"})
+    one, other = (cluster.shapes.info(pod) for pod in (waiting, replace(waiting, metadata=renamed)))
+    assert one.shape.template == other.shape.template
+    assert plugin.concerns(one) == plugin.concerns(other)
+    assert plugin.scopes(one) == plugin.scopes(other)
+    if overrides(type(plugin), "filter") and plugin.filter_scope is not Scope.CLUSTER:
+        assert filtered(plugin, one, cluster) == filtered(plugin, other, cluster)
+    if overrides(type(plugin), "score") and plugin.score_scope is not Scope.CLUSTER:
+        np.testing.assert_equal(scored(plugin, one, cluster), scored(plugin, other, cluster))
+
+
 CHOOSY = [parameter for parameter in instances() if overrides(type(parameter.values[0]), "concerns")]
 BY_NAME_ONLY = pod("by-name-only", spec={"volumes": [{"name": "kube-api-access-x7k2p", "projected": {}}]})
 
