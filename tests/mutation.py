@@ -151,20 +151,25 @@ def tests_for(root: Path, mutant: Mutant) -> list[str]:
     return [str(path.relative_to(root)) for path in dict.fromkeys([*own, *rest])]
 
 
+def failing(tree: Path, tests: list[str], limit: float) -> bool:
+    """Whether a test fails. Raises TimeoutExpired."""
+    words = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
+    environment = {**os.environ, "PYTHONPATH": str(tree), "HYPOTHESIS_PROFILE": "quick"}
+    ran = subprocess.run(words, cwd=tree, env=environment, capture_output=True, timeout=limit, check=False)
+    return ran.returncode != 0
+
+
 def judged(tree: Path, mutant: Mutant, limit: float) -> str:
     """``killed``, ``survived`` or, as good as killed, ``timed out``."""
     path = tree / mutant.path
     sound = path.read_bytes()
     path.write_bytes(sound[: mutant.start] + mutant.text.encode() + sound[mutant.end :])
-    words = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests_for(tree, mutant)]
-    environment = {**os.environ, "PYTHONPATH": str(tree), "HYPOTHESIS_PROFILE": "quick"}
     try:
-        ran = subprocess.run(words, cwd=tree, env=environment, capture_output=True, timeout=limit, check=False)
+        return "killed" if failing(tree, tests_for(tree, mutant), limit) else "survived"
     except subprocess.TimeoutExpired:
         return "timed out"
     finally:
         path.write_bytes(sound)
-    return "killed" if ran.returncode else "survived"
 
 
 def main() -> int:
@@ -185,6 +190,9 @@ def main() -> int:
             skipped = shutil.ignore_patterns(".*", "*.egg-info", "__pycache__")
             shutil.copytree(given.root, tree, ignore=skipped)
             trees.put(tree)
+        if failing(tree, [f"tests/{folder}" for folder in ALL_DECIDE], 10 * given.limit):
+            print("tests fail before anything is broken", file=sys.stderr)
+            return 1
 
         def judge(mutant: Mutant) -> str:
             tree = trees.get()
