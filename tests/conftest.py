@@ -33,3 +33,9 @@ def cluster_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     To be large takes a hundred nodes, or here two.
     """
     monkeypatch.setattr(sampling, "ALWAYS", request.param)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if os.name != "posix" and item.get_closest_marker("posix"):
+            item.add_marker(pytest.mark.skip(reason="Windows has no such thing"))

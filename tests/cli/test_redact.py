@@ -127,6 +127,7 @@ def test_a_translation_only_grows(tmp_path: Path) -> None:
     assert len(after["words"]) > len(before["words"])
 
 
+@pytest.mark.posix
 def test_a_translation_that_others_could_read_is_told_and_closed(shared: Path) -> None:
     path = shared / "private.json"
     path.chmod(0o644)

@@ -193,6 +193,7 @@ def test_a_place_that_cannot_be_written_is_known_before_anything_is_read(
     assert server.requests == []
 
 
+@pytest.mark.posix
 def test_an_interruption_leaves_nothing_and_does_not_wait_for_the_server(server: ApiServer, tmp_path: Path) -> None:
     server.fail("/api/v1/pods", Silence(), after=2)
     config, out = server.kubeconfig(tmp_path), tmp_path / "out"

@@ -127,6 +127,7 @@ def test_standard_input_can_be_read_only_once() -> None:
         read("-", "-")
 
 
+@pytest.mark.posix
 def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.write(writer, b"kind: Pod")
@@ -148,6 +149,7 @@ def test_a_file_at_the_limit_is_read_and_one_beyond_is_not(tmp_path: Path, pack:
         read(tmp_path, max_bytes=949)
 
 
+@pytest.mark.posix
 def test_a_stream_without_end_stops_at_the_limit() -> None:
     with pytest.raises(InputError, match="larger than the limit of 1,000,000 bytes"):
         read("/dev/zero", max_bytes=1_000_000)

@@ -374,12 +374,14 @@ def test_manifests_are_not_looked_for_in_dumps() -> None:
         load_manifests([str(DATA / "must-gather")])
 
 
+@pytest.mark.posix
 def test_links_to_directories_are_not_followed(tmp_path: Path) -> None:
     root = copied(tmp_path, "must-gather")
     os.symlink(root, root / IMAGE / "namespaces" / "again")
     assert len(load_snapshot([str(root)]).objects.of(Pod)) == 5
 
 
+@pytest.mark.posix
 def test_a_directory_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
     root = copied(tmp_path, "sonobuoy")
     (root / "resources" / "ns" / "shop").chmod(0)

@@ -157,6 +157,7 @@ def test_quantities_keep_their_amount_and_their_look(tmp_path: Path) -> None:
 # --- writing is all or nothing
 
 
+@pytest.mark.posix
 def test_writing_replaces_a_file_at_once_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     path.write_text("old")
@@ -166,6 +167,7 @@ def test_writing_replaces_a_file_at_once_and_leaves_nothing_beside_it(tmp_path: 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600, "whatever it was and the umask says"
 
 
+@pytest.mark.posix
 def test_what_is_no_regular_file_is_written_to_and_stays(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -183,6 +185,7 @@ def test_a_dash_is_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) ->
     assert json.loads(capfdbinary.readouterr().out)["metadata"] == {"source": "a"}
 
 
+@pytest.mark.posix
 def test_a_link_is_followed_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "real.json").write_text("old")
     (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
