@@ -206,9 +206,11 @@ def main() -> int:
             if verdict == "survived":
                 print(f"survived: {mutant}", flush=True)
     for room in (*ROOMS, ""):
-        of_room = Counter({verdict: n for (where, verdict), n in counts.items() if room in ("", where)})
+        of_room: Counter[str] = Counter()
+        for (where, verdict), number in counts.items():
+            of_room[verdict] += number if room in ("", where) else 0
         total, survived = of_room.total(), of_room["survived"]
-        told = ", ".join(f"{n} {verdict}" for verdict, n in sorted(of_room.items()))
+        told = ", ".join(f"{n} {verdict}" for verdict, n in sorted(of_room.items()) if n)
         print(f"{room or 'all rooms'}: {100 * (total - survived) / max(total, 1):.0f}% noticed ({told})")
     print(f"seed {given.seed}, {time.monotonic() - began:.0f} s")
     return 0
