@@ -39,12 +39,16 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A verdict, not an error. ``reason`` is the API's: ``Forbidden`` (403), ``Invalid`` (422), and the like."""
+    """A verdict, not an error. ``reason`` is the API's: ``Forbidden`` (403), ``Invalid`` (422), and the like.
+
+    ``hint`` is ours: what would help.
+    """
 
     code: int
     reason: str
     message: str
     causes: tuple[Cause, ...] = field(default=())
+    hint: str = ""
     warnings: tuple[str, ...] = ()
 
 

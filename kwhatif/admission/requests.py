@@ -6,18 +6,19 @@ Upstream: apiserver/pkg/endpoints/handlers (create.go, update.go, patch.go).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.schema.decoding import Misfit, unknown_fields
-from kwhatif.admission.schema.table import Served, Types
+from kwhatif.admission.schema.table import Served, Types, served_in, spanned
 from kwhatif.admission.schema.typed_patch import patch_errors
 from kwhatif.admission.world import name_of
 
 __all__ = ["VERBS", "Sent", "read"]
 
-VERBS = ("create", "apply", "replace")
+VERBS = ("", "create", "apply", "replace")
+"""How manifests are sent. Without a word they are created or, where they are there already, changed as
+``kubectl apply`` without ``--server-side`` does."""
 
 NOT_FOUND = Refused(404, "NotFound", "the server could not find the requested resource")
 NO_PAGE = Refused(404, "", "404 page not found")
@@ -66,10 +67,12 @@ def read(sent: Sent, types: Types, served: Callable[[str, str], Served | None]) 
     try:
         unknown = unknown_fields(sent.object, kind.type, types)
     except Misfit as error:
-        return sent.bad(str(error))
+        return replace(sent.bad(str(error)), hint=error.place)
     if unknown:
-        told = ", ".join(f'unknown field "{path}"' for path in unknown)
-        return sent.bad(f"strict decoding error: {told}")
+        told = ", ".join(f'unknown field "{field.path}"' for field in unknown)
+        hints = ("" if not field.minors else f"{field.path}: Kubernetes {spanned(field.minors)}" for field in unknown)
+        hint = "; ".join(filter(None, hints))
+        return replace(sent.bad(f"strict decoding error: {told}"), hint=hint and f"known elsewhere: {hint}")
     return kind
 
 
@@ -81,8 +84,17 @@ def _not_served(address: str, sent: Sent, types: Types) -> Refused:
         why = f'no kind "{sent.kind}" is registered for version "{address}" in scheme "{scheme}"'
         return Refused(400, "BadRequest", f'{sent.kind} in version "{address}" cannot be handled as a {known}: {why}')
     group = address.rpartition("/")[0]
-    groups = {version.rpartition("/")[0] for versions in types.versions.values() for version in versions}
-    return NOT_FOUND if group in groups else NO_PAGE
+    found = NOT_FOUND if group in types.groups - {"extensions"} else NO_PAGE
+    return replace(found, hint=_elsewhere(address, sent.kind, types))
+
+
+def _elsewhere(address: str, kind: str, types: Types) -> str:
+    """In which version the minor serves the kind, or which minors serve it in this version."""
+    versions = types.versions.get(kind, ())
+    minors = served_in(address, kind)
+    told = [f"Kubernetes {types.minor} serves {kind} as {' and '.join(versions)}"] if versions else []
+    told += [f"{kind} of {address} is served by Kubernetes {spanned(minors)}"] if minors else []
+    return "; ".join(told) or f"Kubernetes {types.minor} has no {kind} of {address}"
 
 
 def _applied(sent: Sent, kind: Served, types: Types) -> Refused | None:
@@ -94,8 +106,3 @@ def _applied(sent: Sent, kind: Served, types: Types) -> Refused | None:
     told = errors[0] if len(errors) == 1 else "errors:\n" + "\n".join(f"  {error}" for error in errors)
     what = f"{home}/{name_of(sent.object)}; {group_version}, Kind={sent.kind}"
     return Refused(500, "", f"failed to create typed patch object ({what}): {told}")
-
-
-def plain_object(value: Any) -> bool:
-    """Whether this can be an object at all."""
-    return isinstance(value, dict) and bool(value.get("kind")) and bool(value.get("apiVersion"))

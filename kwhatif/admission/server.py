@@ -14,7 +14,7 @@ from kwhatif.admission.pipeline import DEFAULT_PLUGINS, QUOTA, chosen
 from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.request import Request, copied, within
 from kwhatif.admission.requests import Sent, read
-from kwhatif.admission.resources import resource_name
+from kwhatif.admission.resources import group_of, resource_name
 from kwhatif.admission.schema.table import types_of
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.world import World, name_of, namespace_of
@@ -32,24 +32,25 @@ class ApiServer:
         self._quotas = Quotas(world) if QUOTA in plugins else None
         self._numbers: dict[tuple[str, str, str], int] = {}
 
+    def judges(self, obj: Object) -> bool:
+        """Whether it is known what a server makes of such an object: it is of Kubernetes' own groups."""
+        return group_of(obj) in self._types.groups
+
     def send(
         self,
         verb: str,
-        manifest: Object | str,
+        manifest: Object,
         *,
         namespace: str = "default",
         path: str | None = None,
         path_namespace: str | None = None,
-        content_type: str = "",
         manager: str = "kubectl",
     ) -> Answer:
-        """A request of a user, read strictly as kubectl asks for it.
+        """A request of a user, read strictly as kubectl asks for it; ``verb`` is one of VERBS.
 
         ``namespace`` is that of a manifest which names none; ``path`` and ``path_namespace`` are the API version and
         the namespace of the address, where they are not the manifest's.
         """
-        if isinstance(manifest, str):
-            return Refused(400, "BadRequest", "texts are not read yet")
         obj = copied(manifest)
         sent = Sent(verb, obj, namespace, path or "", manager)
         kind = read(sent, self._types, self._types.served)

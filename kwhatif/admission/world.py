@@ -15,8 +15,10 @@ class World:
     def __init__(self, objects: Iterable[Object] = ()) -> None:
         self._by_kind: dict[str, dict[tuple[str, str], Object]] = {}
         self._by_home: dict[tuple[str, str], dict[str, Object]] = {}
+        self._known: set[str] = set()
         self._watchers: list[Callable[[Object | None, Object | None], None]] = []
         for obj in objects:
+            self._known.add(obj["kind"])
             self.put(obj)
 
     def put(self, obj: Object) -> None:
@@ -30,7 +32,7 @@ class World:
 
     def cover(self, kind: str) -> None:
         """All objects of this kind are known, though there may be none."""
-        self._by_kind.setdefault(kind, {})
+        self._known.add(kind)
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
         before = self._by_kind.get(kind, {}).pop((namespace, name), None)
@@ -53,8 +55,11 @@ class World:
         yield from list(found.values())
 
     def knows(self, kind: str) -> bool:
-        """Whether anything of this kind was ever put here, or all of it is known."""
-        return kind in self._by_kind
+        """Whether this kind was looked at: an object of it that is not here is not there either.
+
+        What came later says nothing about the others of its kind.
+        """
+        return kind in self._known
 
 
 def name_of(obj: Object) -> str:

@@ -35,12 +35,16 @@ def expand_blocks(result: ExpandResult) -> list[Block]:
 
 def refusal_blocks(refusals: Sequence[Refusal], failed: Sequence[FailedCreate]) -> list[Block]:
     """Nothing if everything was let in."""
-    refused = [(each.object, each.reason, each.origin, each.message) for each in refusals]
+    refused = [(each.object, each.reason, each.origin, _told(each)) for each in refusals]
     missing = [(each.owner, each.pods, each.message) for each in failed]
     return [
         *titled("REFUSED by the API server", ("object", "reason", "from", "message"), refused),
         *titled("NOT CREATED by the controllers", ("owner", "pods", "message"), missing),
     ]
+
+
+def _told(refusal: Refusal) -> str:
+    return f"{refusal.message} ({refusal.hint})" if refusal.hint else refusal.message
 
 
 def rollout_blocks(rollouts: Sequence[RolloutPlan], *, steps: bool = False) -> list[Block]:

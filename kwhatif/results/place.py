@@ -139,7 +139,10 @@ class RefusedField(Value, frozen=True, kw_only=True):
 
 
 class Refusal(Value, frozen=True, kw_only=True):
-    """An object that the API server would not take: HTTP ``code``, ``reason`` and ``message`` as it has them."""
+    """An object that the API server would not take: HTTP ``code``, ``reason`` and ``message`` as it has them.
+
+    ``hint`` is what would help, if that is known.
+    """
 
     object: str
     origin: str
@@ -147,6 +150,7 @@ class Refusal(Value, frozen=True, kw_only=True):
     reason: str
     message: str
     causes: tuple[RefusedField, ...] = ()
+    hint: str = ""
 
 
 class FailedCreate(Value, frozen=True, kw_only=True):

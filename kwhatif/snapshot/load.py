@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from kwhatif.api.kinds import NAMESPACED, struct_for
+from kwhatif.api.kinds import NAMESPACED
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
 from kwhatif.snapshot.collected import Collected, twice
@@ -21,6 +21,7 @@ from kwhatif.snapshot.read.items import (
     decode,
     decode_objects,
     head_of,
+    inside,
     items_of,
     put_in_namespace,
     resource_of,
@@ -33,7 +34,7 @@ __all__ = ["Manifest", "Origin", "decode_objects", "load_manifests", "load_snaps
 class Manifest:
     """One object of a manifest and where it came from.
 
-    Of a kind that scheduling does not read ``obj`` has but apiVersion, kind and metadata. ``raw`` is the whole
+    ``obj`` has but apiVersion, kind and metadata: what the rest is worth, the API server says. ``raw`` is the whole
     object as plain Python values, as it stands in the file.
     """
 
@@ -75,7 +76,7 @@ def load_manifests(given: Sequence[str | Mapping[str, Any]], namespace: str = "d
             problem = f"expected manifests, found a whole {KIND}"
             raise InputError(problem, source=document.source, place="$.kind")
         for item in items_of(document):
-            manifest = _manifest(item, namespace, struct_for(item.api_version, item.kind))
+            manifest = _manifest(item, namespace)
             manifests.append(manifest)
             key = _identity(manifest.obj, item)
             first = seen.setdefault(key, item.origin) if manifest.obj.name else item.origin
@@ -103,11 +104,15 @@ def _nothing(paths: Sequence[str]) -> InputError:
     return InputError("holds no objects: it is empty", source=", ".join(map(called, paths)))
 
 
-def _manifest(item: Item, namespace: str, struct: type[Resource] | None) -> Manifest:
-    obj = resource_of(item, struct or Resource, generated_names=True)
+def _manifest(item: Item, namespace: str) -> Manifest:
+    obj = resource_of(item, Resource, generated_names=True)
     if item.kind in NAMESPACED:
         put_in_namespace(obj, namespace)
-    whole = {"apiVersion": item.api_version, "kind": item.kind, **decode(item.value, dict[str, Any])}
+    try:
+        value = decode(item.value, dict[str, Any])
+    except InputError as error:
+        raise inside(error, item.source, item.place) from None
+    whole = {"apiVersion": item.api_version, "kind": item.kind, **value}
     return Manifest(obj, item.origin, whole)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import CLUSTER, TESTS, refused
+from tests.cli.running import CLUSTER, TESTS, refused, run
 from tests.snapshot.broken_inputs import BROKEN, Broken
 
 SMALL = "data/small.yaml"
@@ -19,10 +19,22 @@ def names(broken: Broken, error: str, directory: Path) -> bool:
     return broken.file in told.split(": ")[0] and broken.problem in told
 
 
-@by_name
+@pytest.mark.parametrize("broken", [b for b in BROKEN if not b.mistyped], ids=lambda broken: broken.name)
 def test_a_broken_manifest_is_refused(broken: Broken, tmp_path: Path) -> None:
     path = broken.write(tmp_path)
     assert broken.file in refused("place", "-f", path, "--snapshot", CLUSTER)
+
+
+@pytest.mark.parametrize("broken", [b for b in BROKEN if b.mistyped], ids=lambda broken: broken.name)
+def test_the_api_server_refuses_a_value_of_a_wrong_type(broken: Broken, tmp_path: Path) -> None:
+    path = broken.write(tmp_path)
+    for command in ("place", "explain"):
+        ran = run(command, "-f", path, "--snapshot", CLUSTER)
+        assert ran.code == 1
+        told = ran.out.replace(f"{tmp_path}/", "")
+        assert "REFUSED by the API server" in told
+        assert broken.file in told
+        assert broken.place.removeprefix("$.items[0].items[0]") in told
 
 
 @by_name
@@ -33,7 +45,8 @@ def test_a_broken_snapshot_is_refused(broken: Broken, tmp_path: Path) -> None:
 @pytest.mark.parametrize("broken", [b for b in BROKEN if "\0" not in b.argument][::4], ids=lambda broken: broken.name)
 def test_explain_refuses_it_as_well(broken: Broken, tmp_path: Path) -> None:
     path = broken.write(tmp_path)
-    assert broken.file in refused("explain", "-f", path, "--snapshot", CLUSTER)
+    if not broken.mistyped:
+        assert broken.file in refused("explain", "-f", path, "--snapshot", CLUSTER)
     assert names(broken, refused("explain", SMALL, "--snapshot", path), tmp_path)
 
 
@@ -130,9 +143,10 @@ def test_a_plugin_given_twice_is_refused() -> None:
 def test_a_pod_that_makes_no_sense_is_refused(change: str, problem: str) -> None:
     text = (TESTS / SMALL).read_text().replace("spec:", f"spec:\n{change}")
     for command in ("place", "explain"):
-        error = refused(command, "-", "--snapshot", CLUSTER, stdin=text)
-        assert "standard input" in error
-        assert problem in error
+        ran = run(command, "-", "--snapshot", CLUSTER, stdin=text)
+        assert ran.code == 1
+        assert "standard input" in ran.out
+        assert problem in ran.out
 
 
 @pytest.mark.parametrize("bound", [True, False])

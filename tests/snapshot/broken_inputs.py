@@ -31,6 +31,12 @@ class Broken:
     files: dict[str, bytes]
     argument: str
 
+    @property
+    def mistyped(self) -> bool:
+        """Whether it is sound but for a value of a wrong type: of a manifest, that is the API server's to say."""
+        in_spec = "$.spec" in self.place or ".spec." in self.place or self.place.startswith("requests")
+        return in_spec and not self.place.startswith("$.objects") and "too large" not in self.problem
+
     def write(self, directory: Path) -> str:
         """Write the files and return the path to load."""
         for name, content in self.files.items():
@@ -68,6 +74,7 @@ def case(name: str, file: str, content: Any, place: str, problem: str) -> Broken
 
 
 POD_YAML = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n"
+OTHER_YAML = POD_YAML.replace("web", "db")
 POD_JSON = json.dumps(pod()).encode()
 LAUGHS = "a0: &a0 [ha]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 20)}]\n" for i in range(1, 8))
 SECOND = "pods.yaml document 2"
@@ -320,7 +327,7 @@ _OBJECTS = (
     case("a truth value in quotes", "pods.json", pod(hostNetwork="yes"), "$.spec.hostNetwork", "true or false"),
     case("a node selector as a list", "pods.json", pod(nodeSelector=["a"]), "$.spec.nodeSelector", "an object"),
     case("a number as node name", "pods.json", pod(nodeName=4), "$.spec.nodeName", "expected a string"),
-    case("a second document misfit", "pods.yaml", POD_YAML + "---\n" + POD_YAML + "spec: 1\n", "$.spec", SECOND),
+    case("a second document misfit", "pods.yaml", POD_YAML + "---\n" + OTHER_YAML + "spec: 1\n", "$.spec", SECOND),
     case(
         "values outside a list",
         "pods.json",

@@ -21,6 +21,10 @@ from typing import Any
 from kwhatif.admission.answer import Answer, Created, Refused
 from kwhatif.admission.server import ApiServer
 from kwhatif.admission.world import World
+from kwhatif.errors import InputError
+from kwhatif.snapshot.read.documents import read_documents
+from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.read.items import decode
 from kwhatif.workloads.controllers import makes_pods, reconcile
 
 Json = dict[str, Any]
@@ -56,13 +60,16 @@ def outcome(found: Json, case: Json) -> Outcome:
     server = ApiServer(world)
     result = Outcome()
     for operation in case["operations"]:
+        if "text" in operation and not readable(operation["text"]):
+            result.answers.append(Refused(400, "BadRequest", "the text cannot be read"))
+            continue
         answer = server.send(
             operation["verb"],
-            operation.get("object", operation.get("text")),
+            operation.get("object")
+            or decode(read_documents(Text("text", operation["text"].encode()))[0].value, dict[str, Any]),
             namespace=case["namespace"],
             path=operation.get("path"),
             path_namespace=operation.get("pathNamespace"),
-            content_type=operation.get("contentType", ""),
             manager=operation.get("manager", "kubectl"),
         )
         result.answers.append(answer)
@@ -77,6 +84,14 @@ def outcome(found: Json, case: Json) -> Outcome:
             result.failed += [failed.message for failed in made.refusals]
     result.pods = list(world.all("Pod", case["namespace"]))
     return result
+
+
+def readable(text: str) -> bool:
+    """Whether our reader of manifests, which stands in kubectl's place, takes a text."""
+    try:
+        return bool(read_documents(Text("text", text.encode())))
+    except InputError:
+        return False
 
 
 KNOWN = (

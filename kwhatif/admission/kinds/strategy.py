@@ -15,7 +15,7 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.request import Request
 from kwhatif.admission.resources import group_of
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_metadata import check_metadata
+from kwhatif.admission.validation.validate_metadata import check_metadata, check_usual_metadata
 
 __all__ = ["Strategy", "strategy_of"]
 
@@ -46,6 +46,8 @@ class Strategy:
 
 
 _USUAL = Strategy(has_spec=False)
+_FREELY_NAMED = Strategy(check=check_usual_metadata, has_spec=False)
+_FREE_GROUPS = ("rbac.authorization.k8s.io", "events.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io")
 
 _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
     "workloads": (
@@ -68,6 +70,6 @@ def strategy_of(obj: Object) -> Strategy:
 def _found(group: str, kind: str) -> Strategy:
     home = _HOMES.get((group, kind))
     if home is None:
-        return _USUAL
+        return _FREELY_NAMED if group in _FREE_GROUPS or (group, kind) == ("", "Event") else _USUAL
     strategies: dict[str, Strategy] = import_module(f"kwhatif.admission.kinds.{home}").STRATEGIES
     return strategies[kind]

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from kwhatif.admission.schema.table import FieldType, Types
+from kwhatif.admission.schema.table import FieldType, Types, known_in
+from kwhatif.api.mismatch import described, step
 from kwhatif.api.quantity import Quantity, QuantityError
 
-__all__ = ["MOST_UNKNOWN", "Misfit", "unknown_fields"]
+__all__ = ["Misfit", "Unknown", "unknown_fields"]
 
-MOST_UNKNOWN = 100
-"""So many unknown fields are told."""
-
+_NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _RANGES = {"int32": 1 << 31, "int64": 1 << 63}
 
 # Structs that Go embeds: fields of theirs stand in the outer object, but a decoder's message names the struct.
@@ -32,22 +32,34 @@ _PLAIN_STRUCTS = {
 
 
 class Misfit(Exception):
-    """A value that does not fit its type, in Go's words."""
+    """A value that does not fit its type, in Go's words; in ours, ``place`` says where, and what stands there."""
+
+    def __init__(self, text: str, path: str, value: Any) -> None:
+        super().__init__(text)
+        self.place = f"$.{path}: found {described(value)}"
 
 
-def unknown_fields(value: Any, name: str, types: Types) -> list[str]:
-    """The paths of fields that the type ``name`` does not have, in their order. Raises Misfit."""
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A field that the minor does not have; ``minors`` do."""
+
+    path: str
+    minors: tuple[str, ...] = ()
+
+
+def unknown_fields(value: Any, name: str, types: Types) -> list[Unknown]:
+    """The fields that the type ``name`` does not have, in their order. Raises Misfit."""
     return list(_struct(value, name, types, "", (name.rpartition(".")[2],)))
 
 
-def _struct(value: dict[str, Any], name: str, types: Types, path: str, go: tuple[str, ...]) -> Iterator[str]:
+def _struct(value: dict[str, Any], name: str, types: Types, path: str, go: tuple[str, ...]) -> Iterator[Unknown]:
     """``go`` is the innermost struct's name and the path to it as Go's messages have it."""
     fields = types.fields(name)
     embedded = _embedded(name)
     for key, item in value.items():
         field = fields.get(key)
         if field is None:
-            yield f"{path}{key}"
+            yield Unknown(f"{path}{key}", known_in(name, key))
         elif item is not None:
             inner = (go[0], *go[1:], *embedded(key), key)
             yield from _value(item, field, types, f"{path}{key}", inner)
@@ -61,31 +73,31 @@ def _embedded(name: str) -> Any:
     return lambda key: (told[key],) if key in told else ()
 
 
-def _value(value: Any, type_: FieldType, types: Types, path: str, go: tuple[str, ...]) -> Iterator[str]:
+def _value(value: Any, type_: FieldType, types: Types, path: str, go: tuple[str, ...]) -> Iterator[Unknown]:
     match type_.shape:
         case "struct":
             if not isinstance(value, dict):
-                raise _misfit(value, type_, go)
+                raise _misfit(value, type_, go, path)
             yield from _struct(value, type_.name, types, f"{path}.", (type_.name.rpartition(".")[2], *go[1:]))
         case "list":
             if not isinstance(value, list):
-                raise _misfit(value, type_, go)
+                raise _misfit(value, type_, go, path)
             assert type_.item is not None
             for i, item in enumerate(value):
                 if item is not None:
                     yield from _value(item, type_.item, types, f"{path}[{i}]", go)
         case "map":
             if not isinstance(value, dict):
-                raise _misfit(value, type_, go)
+                raise _misfit(value, type_, go, path)
             assert type_.item is not None
             for key, item in value.items():
                 if item is not None:
-                    yield from _value(item, type_.item, types, f"{path}.{key}", go)
+                    yield from _value(item, type_.item, types, path + step(key), go)
         case _:
-            _scalar(value, type_, go)
+            _scalar(value, type_, go, path)
 
 
-def _scalar(value: Any, type_: FieldType, go: tuple[str, ...]) -> None:
+def _scalar(value: Any, type_: FieldType, go: tuple[str, ...], path: str) -> None:
     match type_.name:
         case "any":
             return
@@ -97,29 +109,30 @@ def _scalar(value: Any, type_: FieldType, go: tuple[str, ...]) -> None:
             fits = isinstance(value, int) and not isinstance(value, bool)
             most = _RANGES[type_.name]
             if (fits and not -most <= value < most) or (isinstance(value, float) and not fits):
-                raise _misfit(value, type_, go, digits=True)
+                raise _misfit(value, type_, go, path, digits=True)
         case "float64":
             fits = isinstance(value, int | float) and not isinstance(value, bool)
         case "int-or-string":
             if isinstance(value, str):
                 return
-            _scalar(value, FieldType("scalar", "int32"), go)
+            _scalar(value, FieldType("scalar", "int32"), go, path)
             return
         case "quantity":
             try:
                 Quantity.from_json(value)
-            except QuantityError as error:
-                raise Misfit(str(error)) from None
+            except QuantityError:
+                raise Misfit(_NO_QUANTITY, path, value) from None
             return
         case _:
             return
     if not fits:
-        raise _misfit(value, type_, go)
+        raise _misfit(value, type_, go, path)
 
 
-def _misfit(value: Any, type_: FieldType, go: tuple[str, ...], *, digits: bool = False) -> Misfit:
+def _misfit(value: Any, type_: FieldType, go: tuple[str, ...], path: str, *, digits: bool = False) -> Misfit:
     found = f"number {json.dumps(value)}" if digits else _spelt(value)
-    return Misfit(f"json: cannot unmarshal {found} into Go struct field {'.'.join(go)} of type {type_.go}")
+    text = f"json: cannot unmarshal {found} into Go struct field {'.'.join(go)} of type {type_.go}"
+    return Misfit(text, path, value)
 
 
 def _spelt(value: Any) -> str:

@@ -13,7 +13,7 @@ is listed as ``[[first, last, value], ...]``. A field's type is spelt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.resources import files
@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["FieldType", "Served", "Types", "served_in", "types_of"]
+__all__ = ["FieldType", "Served", "Types", "known_in", "served_in", "spanned", "types_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,12 @@ class Types:
                 found.setdefault(kind, []).append(version)
         return {kind: tuple(versions) for kind, versions in found.items()}
 
+    @cached_property
+    def groups(self) -> frozenset[str]:
+        """Kubernetes' own API groups, those included that no minor of the table serves any more."""
+        known = (version.rpartition("/")[0] for versions in self.versions.values() for version in versions)
+        return frozenset(known) | {"extensions"}
+
     def _held(self, value: Any) -> Any:
         """What holds in this minor of a value of the table."""
         if not isinstance(value, list) or not isinstance(value[0], list):
@@ -125,6 +131,16 @@ def types_of(minor: str) -> Types:
 def served_in(api_version: str, kind: str) -> tuple[str, ...]:
     """The minors that serve a kind in a version."""
     return tuple(minor for minor in _table()["minors"] if types_of(minor).served(api_version, kind) is not None)
+
+
+def known_in(name: str, field: str) -> tuple[str, ...]:
+    """The minors in which a type has a field."""
+    return tuple(minor for minor in _table()["minors"] if field in types_of(minor).fields(name))
+
+
+def spanned(minors: Sequence[str]) -> str:
+    """``1.34 to 1.36``, ``1.36``; the minors are in order."""
+    return minors[0] if len(minors) == 1 else f"{minors[0]} to {minors[-1]}"
 
 
 def _number(minor: str) -> tuple[int, ...]:

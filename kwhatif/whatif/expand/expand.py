@@ -17,7 +17,7 @@ from kwhatif.admission.world import World, name_of, namespace_of
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.devices import ResourceClaim
-from kwhatif.api.kinds import KINDS, kept_whole
+from kwhatif.api.kinds import KINDS, kept_whole, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.errors import InputError
@@ -28,6 +28,7 @@ from kwhatif.results import (
 )
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
+from kwhatif.versions import DEFAULT_MINOR
 from kwhatif.whatif.expand.world import nodes_of, world_of
 from kwhatif.whatif.fidelity.left_out import completed
 from kwhatif.whatif.session import Asked
@@ -109,12 +110,15 @@ def expand(
     plugins: Sequence[str] = DEFAULT_PLUGINS,
     templates: Sequence[TemplatePath] = (),
     anew: bool = False,
+    verb: str = "",
+    minor: str = DEFAULT_MINOR,
 ) -> Expanded:
     """Create or update every object in turn, and collect the pods. Nothing that is given is changed.
 
-    ``anew`` creates workloads as if the cluster had none of their names, with all their pods.
+    ``anew`` creates workloads as if the cluster had none of their names, with all their pods. ``verb`` is one of
+    ``admission.requests.VERBS``; the API server is one of a ``minor``.
     """
-    return _Expansion(manifests, snapshot, plugins, templates).run(anew=anew)
+    return _Expansion(manifests, snapshot, plugins, templates, verb, minor).run(anew=anew)
 
 
 class _Expansion:
@@ -124,10 +128,13 @@ class _Expansion:
         snapshot: Snapshot,
         plugins: Sequence[str],
         templates: Sequence[TemplatePath],
+        verb: str,
+        minor: str,
     ) -> None:
         self._manifests, self._snapshot, self._templates = manifests, snapshot, templates
         self._world = world_of(snapshot, {manifest.obj.namespace for manifest in manifests})
-        self._server = ApiServer(self._world, plugins)
+        self._server = ApiServer(self._world, plugins, minor)
+        self._verb = verb
         self._nodes: list[Object] | None = None
         self._done = Expanded()
 
@@ -141,18 +148,22 @@ class _Expansion:
                 self._workload(obj, str(manifest.origin))
             elif kind == "PersistentVolumeClaim":
                 self._claim(obj, str(manifest.origin))
-            elif kept_whole(obj["apiVersion"], kind) or kind in KINDS:
-                self._put(obj, manifest)
+            elif self._server.judges(obj) or kept_whole(obj["apiVersion"], kind):
+                self._put(obj, str(manifest.origin))
             else:
                 self._done.unknown[kind] += 1
         return self._done
 
-    def _put(self, obj: Object, manifest: Manifest) -> None:
-        """What admission and scheduling look up. Whether a namespace exists is not known from manifests alone."""
-        if obj["kind"] != "Namespace" or self._world.knows("Namespace"):
-            self._world.put(obj)
-        if type(manifest.obj).__name__ == obj["kind"]:
-            self._done.objects.append(manifest.obj)
+    def _put(self, obj: Object, origin: str) -> None:
+        """What makes no pods; much of it admission and scheduling look up."""
+        stored = self._applied(obj, origin)
+        if stored is None:
+            return
+        struct = struct_for(obj["apiVersion"], obj["kind"])
+        if struct is not None:
+            self._done.objects.append(convert(stored.object, struct))
+        elif not kept_whole(obj["apiVersion"], obj["kind"]):
+            self._done.unknown[obj["kind"]] += 1
 
     def _claim(self, obj: Object, origin: str) -> list[Claim]:
         """The claim as it would be stored, or nothing if it is refused."""
@@ -162,7 +173,10 @@ class _Expansion:
     def _applied(self, obj: Object, origin: str) -> Created | None:
         """Create an object, or update it if it is there; None if it is refused."""
         there = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
-        answer = self._server.create(obj) if there is None else self._server.update(obj)
+        if self._server.judges(obj):
+            answer = self._server.send(self._verb, obj)
+        else:
+            answer = self._server.create(obj) if there is None else self._server.update(obj)
         if isinstance(answer, Refused):
             self._refused(obj, origin, answer)
             return None
@@ -271,6 +285,7 @@ class _Expansion:
             reason=refused.reason,
             message=refused.message,
             causes=causes,
+            hint=refused.hint,
         )
         self._done.refusals.append(refusal)
 
