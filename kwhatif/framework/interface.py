@@ -6,11 +6,13 @@ point the plugin has. Arrays of a view are not to be written to. Upstream: kube-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.devices import ResourceClaim
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
@@ -30,6 +32,7 @@ __all__ = [
     "Plugin",
     "PostFilterResult",
     "Scope",
+    "Suggestion",
     "WaitingPod",
     "extension_points",
     "overrides",
@@ -39,6 +42,10 @@ MAX_SCORE = 100
 
 F = TypeVar("F")
 P = TypeVar("P")
+
+
+Suggestion = tuple[str, Pod | Node | ResourceClaim]
+"""A single change in words, and what is changed as it then is."""
 
 
 class Scope(Enum):
@@ -156,6 +163,13 @@ class Plugin(Declaration, Generic[F, P]):
     def requeue_hints(self) -> Mapping[Event, Hint]:
         """``requeue_on``, or hints that need the plugin's own arguments."""
         return self.requeue_on
+
+    def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
+        """Changes with which it might accept the pod on one of these nodes, which it alone refuses.
+
+        Where it keeps the pod out of the queue, there are no nodes.
+        """
+        return iter(())
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """Refuse a pod before it enters the queue."""

@@ -5,7 +5,7 @@ The search itself is in ``devices/``. Upstream: plugins/dynamicresources/dynamic
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +23,7 @@ from kwhatif.framework.arithmetic import default_normalize
 from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.events import Event, always
-from kwhatif.framework.interface import Plugin, PostFilterResult
+from kwhatif.framework.interface import Plugin, PostFilterResult, Suggestion
 from kwhatif.framework.status import SKIP, Code, Rejection, Skip, Status
 from kwhatif.golang.duration import SECOND, Duration
 from kwhatif.golang.field_errors import Path
@@ -226,6 +226,11 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: ClaimsOfPod | None, scores: Int64Array) -> Int64Array:
         return default_normalize(scores, reverse=False)
+
+    def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
+        from kwhatif.plugins.shared.claim_changes import easier_claims
+
+        return easier_claims(pod.pod, cluster, rows) if rows else iter(())
 
     # --- taking them
 

@@ -22,11 +22,12 @@ from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.events import Event, Happening
-from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin
+from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Suggestion
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.golang.field_errors import Path
 from kwhatif.golang.vocabulary import Bool, Int32
 from kwhatif.plugins.shared.affinity_terms import OwnTerms, Weights, meant_by
+from kwhatif.plugins.shared.pod_changes import less_pod_affinity
 from kwhatif.versions import Features
 
 AFFINITY = "node(s) didn't match pod affinity rules"
@@ -148,6 +149,9 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
             crowded &= alive
             yield Rejection(crowded, reason, detail=_Crowd(tallies, nodes))
             alive &= ~crowded
+
+    def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
+        return less_pod_affinity(pod.pod)
 
     def pre_score(self, pod: PodInfo, nodes: NodeView, made: Neighbours | None) -> Preferences | Skip:
         shape, cluster = pod.shape, nodes.cluster

@@ -21,10 +21,11 @@ from kwhatif.cluster.types import Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import default_normalize
 from kwhatif.framework.declaration import Args, Default
-from kwhatif.framework.interface import Handle, Plugin, Scope
+from kwhatif.framework.interface import Handle, Plugin, Scope, Suggestion
 from kwhatif.framework.status import SKIP, Narrowed, Rejection, Skip, Status
 from kwhatif.golang.field_errors import Path
 from kwhatif.plugins.shared.added_affinity import validate_added_affinity
+from kwhatif.plugins.shared.pod_changes import less_node_affinity
 from kwhatif.versions import Features
 
 Preference = tuple[int, NodeTerm]
@@ -98,6 +99,9 @@ class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
             unresolvable=True,
             detail=lambda place: _mismatch(own, nodes, place),
         )
+
+    def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
+        return less_node_affinity(pod.pod)
 
     def pre_score(
         self, pod: PodInfo, nodes: NodeView, state: RequiredNodeAffinity | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -14,8 +14,9 @@ from kwhatif.cluster.types import BoolArray
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Happening
-from kwhatif.framework.interface import Plugin, Scope
+from kwhatif.framework.interface import Plugin, Scope, Suggestion
 from kwhatif.framework.status import SKIP, Rejection, Skip
+from kwhatif.plugins.shared.pod_changes import without_host_ports
 
 ANY = "0.0.0.0"
 
@@ -53,6 +54,9 @@ class NodePorts(Plugin[WantedPorts, None]):
             "node(s) didn't have free ports for the requested pod ports",
             detail=detail,
         )
+
+    def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
+        return without_host_ports(pod.pod)
 
 
 def _clash(wanted: HostPort, used: HostPort) -> bool:

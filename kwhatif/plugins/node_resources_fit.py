@@ -5,7 +5,7 @@ Upstream: plugins/noderesources/fit.go and its three scoring strategies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -23,7 +23,7 @@ from kwhatif.cluster.view import NodeView
 from kwhatif.framework.allocation import ScoredResources
 from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.events import Event, always
-from kwhatif.framework.interface import Handle, Plugin, Scope
+from kwhatif.framework.interface import Handle, Plugin, Scope, Suggestion
 from kwhatif.framework.status import Rejection, Status
 from kwhatif.golang.field_errors import Path
 from kwhatif.golang.vocabulary import ConfigStruct
@@ -37,6 +37,7 @@ from kwhatif.plugins.shared.resource_args import (
     weighted,
 )
 from kwhatif.plugins.shared.resource_rates import Rate, least_allocated, most_allocated, requested_to_capacity_ratio
+from kwhatif.plugins.shared.room_changes import roomier, smaller_requests
 from kwhatif.versions import Features
 
 NO_SIDECARS = "Pod has a restartable init container and the SidecarContainers feature is disabled"
@@ -168,6 +169,10 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
 
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: Wanted | None) -> ScoredResources:
         return ScoredResources.of(self._resources, pod.shape.fit_score_requests, nodes.cluster, with_defaults=True)
+
+    def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
+        yield from smaller_requests(pod, cluster, rows)
+        yield from roomier(pod, cluster, rows)
 
     def scopes(self, pod: PodInfo) -> tuple[Scope, Scope]:
         return self.filter_scope, Scope.CLUSTER if scores_devices(pod, self._resources, self.handle) else Scope.ROW

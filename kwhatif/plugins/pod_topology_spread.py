@@ -6,7 +6,7 @@ Upstream: plugins/podtopologyspread (common.go, filtering.go, scoring.go).
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,9 +21,10 @@ from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import go_round
 from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Happening, Hint
-from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin
+from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Suggestion
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.golang.field_errors import Path
+from kwhatif.plugins.shared.pod_changes import looser_spread
 from kwhatif.plugins.shared.spread_args import PodTopologySpreadArgs, spread_problems
 from kwhatif.plugins.shared.spread_constraints import (
     HOSTNAME,
@@ -151,6 +152,9 @@ class PodTopologySpread(Plugin[Spread, Scores]):
             crowded = alive & (codes >= 0) & (skew > counted.constraint.max_skew)
             yield Rejection(crowded, TOO_MANY, detail=_Crowding(counted, nodes, have, least))
             alive &= ~(missing | crowded)
+
+    def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
+        return looser_spread(pod.pod)
 
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: Spread | None) -> Scores | Skip:
         soft = self._spread(pod.shape, nodes.cluster, SOFT)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event
-from kwhatif.framework.interface import Plugin
+from kwhatif.framework.interface import Plugin, Suggestion
 from kwhatif.framework.status import Status
+from kwhatif.plugins.shared.pod_changes import without_gates
 from kwhatif.versions import Features
 
 
@@ -29,6 +32,9 @@ class SchedulingGates(Plugin[None, None]):
 
     def concerns(self, pod: PodInfo) -> bool:
         return bool(pod.shape.spec.scheduling_gates)
+
+    def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
+        return without_gates(pod.pod)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         gates = [gate.name for gate in pod.shape.spec.scheduling_gates or ()]

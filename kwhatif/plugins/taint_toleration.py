@@ -5,19 +5,21 @@ Upstream: plugins/tainttoleration/taint_toleration.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 import numpy as np
 
 from kwhatif.api.core import Taint
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import default_normalize
 from kwhatif.framework.declaration import Default
-from kwhatif.framework.interface import Plugin, Scope
+from kwhatif.framework.interface import Plugin, Scope, Suggestion
 from kwhatif.framework.status import Rejection
+from kwhatif.plugins.shared.pod_changes import more_tolerations
 
 
 class TaintToleration(Plugin[None, None]):
@@ -60,6 +62,9 @@ class TaintToleration(Plugin[None, None]):
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
         return default_normalize(scores, reverse=True)
+
+    def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
+        return more_tolerations(pod.pod, [cluster.columns.nodes[row] for row in rows])
 
     @property
     def _operators(self) -> bool:

@@ -15,11 +15,12 @@ from kwhatif.api.devices import ResourceClaim
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray
 from kwhatif.framework.verdicts import Verdicts
+from kwhatif.plugins.shared.pod_changes import with_priority
 from kwhatif.results import Fix
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import Driver
 from kwhatif.whatif.edits.cordon import uncordoned
-from kwhatif.whatif.explain import claim_fixes, node_fixes, pod_fixes
+from kwhatif.whatif.explain.cordoned import cordoned
 from kwhatif.whatif.session import Session
 
 __all__ = ["smallest_fixes"]
@@ -29,7 +30,7 @@ MOST_PRIORITY = 1_000_000_000
 """No PriorityClass but those of the system may have a higher value."""
 
 MOST_NODES = 2
-"""So many nodes are offered per kind of node change."""
+"""So many nodes are offered to be uncordoned."""
 
 Trial = tuple[str, Callable[[], str]]
 """What the change is, and a function that tries it and gives the node it leads to, or nothing."""
@@ -56,52 +57,33 @@ class _Trials:
     attempt: Attempt
 
     def __iter__(self) -> Iterator[Trial]:
-        pod = self.pod.pod
-        for change, edited in pod_fixes.without_gates(pod):
-            yield change, self._with_pod(edited)
-        diagnosis = self.attempt.diagnosis
+        diagnosis, gate = self.attempt.diagnosis, self.attempt.gated
+        if gate is not None:
+            yield from self._suggested({gate.plugin: []}, [])
         if diagnosis is None or diagnosis.verdicts is None:
             return
         alone = _only_blocked_by(diagnosis.verdicts)
-        for plugin, where in alone.items():
-            rows = np.flatnonzero(where).tolist()
-            if rows:
-                yield from self._pod_changes(plugin, rows)
-            if rows and plugin == "DynamicResources":
-                for change, claim in claim_fixes.easier_claims(self.pod.pod, self.session.cluster, rows):
-                    yield change, self._with_claim(claim)
-        yield from self._node_changes(alone, diagnosis.verdicts)
+        of_nodes: list[Trial] = []
+        rows = {plugin: np.flatnonzero(where).tolist() for plugin, where in alone.items() if where.any()}
+        yield from self._suggested(rows, of_nodes)
+        nodes = self.session.cluster.columns.nodes
+        for row in cordoned(self.session.cluster, diagnosis.verdicts)[:MOST_NODES]:
+            yield f"uncordon node {nodes[row].name}", self._with_node(uncordoned(nodes[row]))
+        yield from of_nodes
         yield from self._priorities()
 
-    def _pod_changes(self, plugin: str, rows: list[int]) -> Iterator[Trial]:
-        pod, cluster = self.pod.pod, self.session.cluster
-        edits: Iterator[pod_fixes.Edit] = iter(())
-        match plugin:
-            case "NodeResourcesFit":
-                edits = pod_fixes.smaller_requests(self.pod, cluster, rows)
-            case "TaintToleration":
-                edits = pod_fixes.more_tolerations(pod, [cluster.columns.nodes[row] for row in rows])
-            case "NodeAffinity":
-                edits = pod_fixes.less_node_affinity(pod)
-            case "NodePorts":
-                edits = pod_fixes.without_host_ports(pod)
-            case "PodTopologySpread":
-                edits = pod_fixes.looser_spread(pod)
-            case "InterPodAffinity":
-                edits = pod_fixes.less_pod_affinity(pod)
-        for change, edited in edits:
-            yield change, self._with_pod(edited)
-
-    def _node_changes(self, alone: dict[str, BoolArray], verdicts: Verdicts) -> Iterator[Trial]:
-        cluster = self.session.cluster
-        for row in node_fixes.cordoned(cluster, verdicts)[:MOST_NODES]:
-            node = cluster.columns.nodes[row]
-            yield f"uncordon node {node.name}", self._with_node(uncordoned(node))
-        short = alone.get("NodeResourcesFit")
-        if short is not None:
-            rows = np.flatnonzero(short).tolist()
-            for change, edited in node_fixes.roomier(self.pod, cluster, rows, most=MOST_NODES):
-                yield change, self._with_node(edited)
+    def _suggested(self, rows: dict[str, list[int]], of_nodes: list[Trial]) -> Iterator[Trial]:
+        """What plugins suggest that refuse these nodes; changes ``of_nodes`` are put aside."""
+        plugins = {plugin.name: plugin for plugin in self.session.driver.of(self.pod).framework.all_plugins}
+        for name in (name for name in rows if name in plugins):  # others are extenders
+            for change, edited in plugins[name].suggestions(self.pod, self.session.cluster, rows[name]):
+                match edited:
+                    case Pod():
+                        yield change, self._with_pod(edited)
+                    case ResourceClaim():
+                        yield change, self._with_claim(edited)
+                    case Node():
+                        of_nodes.append((change, self._with_node(edited)))
 
     def _priorities(self) -> Iterator[Trial]:
         """Priorities just high enough to be allowed to evict somebody, where nobody is evicted already."""
@@ -110,7 +92,7 @@ class _Trials:
         above = {p.priority for p, _ in self.session.cluster.pods() if self.pod.priority <= p.priority < MOST_PRIORITY}
         levels = sorted(above)
         for level in levels[:3]:
-            edited = pod_fixes.with_priority(self.pod.pod, level + 1)
+            edited = with_priority(self.pod.pod, level + 1)
             yield (
                 f"raise its priority from {self.pod.priority} to {level + 1}, which evicts pods",
                 self._evicting(edited),
