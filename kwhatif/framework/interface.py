@@ -133,6 +133,8 @@ class Plugin(Declaration, Generic[F, P]):
     there, all pods of one template share these answers, whatever labels they have of their own.
     """
 
+    about_other_pods: ClassVar[bool] = False
+    """Its filter asks where other pods are: of a cluster without pods it says nothing that lasts."""
     needs_pre_filter: bool = False
     needs_pre_score: ClassVar[bool] = False
     """Its Filter or Score fails under a profile that leaves its PreFilter or PreScore out."""

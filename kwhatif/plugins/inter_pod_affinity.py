@@ -107,6 +107,7 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
     name = "InterPodAffinity"
     args = InterPodAffinityArgs
     default = Default(170, weight=2)
+    about_other_pods = True
     needs_pre_filter = True
     needs_pre_score = True
     reads = ("Namespace",)

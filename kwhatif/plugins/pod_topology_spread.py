@@ -82,6 +82,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
     name = "PodTopologySpread"
     args = PodTopologySpreadArgs
     default = Default(160, weight=2)
+    about_other_pods = True
     needs_pre_filter = True
     needs_pre_score = True
     reads = ("ReplicaSet", "ReplicationController", "Service", "StatefulSet")

@@ -20,8 +20,6 @@ from kwhatif.whatif.gate.unit import Unit
 
 __all__ = ["Choice"]
 
-_ABOUT_OTHERS = ("InterPodAffinity", "PodTopologySpread")
-
 
 class Choice:
     """An empty cluster with the same nodes, and a scheduler process to ask."""
@@ -59,8 +57,9 @@ class Choice:
         if evaluation.refusal is not None:
             return nobody
         able: BoolArray = np.ones(len(self._cluster), np.bool_)
+        about_others = {plugin.name for plugin in scheduler.framework.all_plugins if plugin.about_other_pods}
         for blocker in evaluation.verdicts(pod).blockers:
-            if blocker.plugin not in _ABOUT_OTHERS:
+            if blocker.plugin not in about_others:
                 able &= ~blocker.where
         if evaluation.narrowed is not None:
             narrowed = nobody.copy()
