@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kwhatif.api.core import Pod
@@ -47,7 +48,7 @@ class Setup:
     used: set[str] = field(default_factory=set)
     extenders: Extenders | None = None
 
-    @property
+    @cached_property
     def _facts(self) -> InTree:
         return in_tree(self.features)
 
