@@ -29,7 +29,7 @@ GOOD = [
 BAD: list[tuple[Callable[[str], list[str]], str, list[str]]] = [
     (label_key, "/app", ["prefix part must be non-empty"]),
     (label_key, "a/", ["name part must be non-empty", "name part must consist of"]),
-    (label_key, "a/b/c", ["a qualified name must consist of"]),
+    (label_key, "a/b/c", ["a valid label key must consist of"]),
     (label_key, LONG, ["name part must be no more than 63 bytes"]),
     (label_key, f"{'a.' * 127}a/b", ["prefix part must be no more than 253 bytes"]),
     (label_value, LONG, ["must be no more than 63 bytes"]),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 
 from kwhatif.admission.answer import Object
@@ -47,7 +47,9 @@ class Strategy:
 
 _USUAL = Strategy(has_spec=False)
 _FREELY_NAMED = Strategy(check=check_usual_metadata, has_spec=False)
+_LABELLED = Strategy(check=partial(check_metadata, label=True), has_spec=False)
 _FREE_GROUPS = ("rbac.authorization.k8s.io", "events.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io")
+_FREE_KINDS = (("", "Event"), ("policy", "PodDisruptionBudget"))
 
 _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
     "workloads": (
@@ -70,6 +72,8 @@ def strategy_of(obj: Object) -> Strategy:
 def _found(group: str, kind: str) -> Strategy:
     home = _HOMES.get((group, kind))
     if home is None:
-        return _FREELY_NAMED if group in _FREE_GROUPS or (group, kind) == ("", "Event") else _USUAL
+        if (group, kind) == ("", "Service"):
+            return _LABELLED
+        return _FREELY_NAMED if group in _FREE_GROUPS or (group, kind) in _FREE_KINDS else _USUAL
     strategies: dict[str, Strategy] = import_module(f"kwhatif.admission.kinds.{home}").STRATEGIES
     return strategies[kind]

@@ -15,12 +15,19 @@ from kwhatif.api.label_text import is_label_key, is_label_value
 __all__ = [
     "check_label_key",
     "check_labels",
+    "config_key",
+    "dns_1035_label",
     "dns_label",
     "dns_subdomain",
+    "environment_name",
+    "header_name",
     "label_key",
     "label_value",
+    "path_segment",
     "port_name",
     "port_number",
+    "search_domain",
+    "within_range",
 ]
 
 _EMPTY = "must be non-empty"
@@ -28,6 +35,11 @@ _SIGNS = "alphanumeric characters, '-', '_' or '.', and must start and end with 
 _NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_LOOSE_LABEL = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_LOOSE_SUBDOMAIN = rf"{_LOOSE_LABEL}(\.{_LOOSE_LABEL})*"
+_LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_CONFIG_KEY = "[-._a-zA-Z0-9]+"
+_HEADER = "[-A-Za-z0-9]+"
 _VALUE = f"({_NAME})?"
 _ENDS = "and must start and end with an alphanumeric character"
 
@@ -38,7 +50,7 @@ def label_key(key: str) -> list[str]:
         return []
     prefix, slash, name = key.partition("/")
     if "/" in name:
-        text = _unlike(f"a qualified name must consist of {_SIGNS}", _NAME, "MyName", "my.name", "123-abc")
+        text = _unlike(f"a valid label key must consist of {_SIGNS}", _NAME, "MyName", "my.name", "123-abc")
         return [f"{text} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
     problems = []
     if slash:
@@ -83,6 +95,60 @@ def dns_subdomain(value: str, unit: str = "characters") -> list[str]:
     return problems
 
 
+def search_domain(value: str) -> list[str]:
+    """A DNS subdomain in which labels may also hold underscores."""
+    problems = [_longer(253)] if len(value.encode()) > 253 else []
+    if not re.fullmatch(_LOOSE_SUBDOMAIN, value):
+        signs = "lower case alphanumeric characters, '_', '-' or '.'"
+        what = f"a lowercase RFC 1123 subdomain must consist of {signs}, {_ENDS}"
+        problems.append(_unlike(what, _LOOSE_SUBDOMAIN, "example.com"))
+    return problems
+
+
+def dns_1035_label(value: str) -> list[str]:
+    problems = [_longer(63)] if len(value.encode()) > 63 else []
+    if not re.fullmatch(_LABEL_1035, value):
+        signs = "lower case alphanumeric characters or '-'"
+        ends = "start with an alphabetic character, and end with an alphanumeric character"
+        what = f"a DNS-1035 label must consist of {signs}, {ends}"
+        problems.append(_unlike(what, _LABEL_1035, "my-name", "abc-123"))
+    return problems
+
+
+def path_segment(value: str) -> list[str]:
+    """A name that is free but for having its place in an address."""
+    if value in (".", ".."):
+        return [f"may not be '{value}'"]
+    return [f"may not contain '{sign}'" for sign in "/%" if sign in value]
+
+
+def config_key(key: str) -> list[str]:
+    """A key of a config map or a secret; it becomes the name of a file."""
+    problems = [_longer(253)] if len(key.encode()) > 253 else []
+    if not re.fullmatch(_CONFIG_KEY, key):
+        what = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
+        problems.append(_unlike(what, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
+    if key in (".", ".."):
+        problems.append(f"must not be '{key}'")
+    elif key.startswith(".."):
+        problems.append("must not start with '..'")
+    return problems
+
+
+def environment_name(name: str) -> list[str]:
+    problems = [] if name else [f"environment variable name {_EMPTY}"]
+    if any(not " " <= sign <= "~" or sign == "=" for sign in name):
+        only = "a valid environment variable name must consist only of printable ASCII characters other than '='"
+        problems.append(only)
+    return problems
+
+
+def header_name(name: str) -> list[str]:
+    if re.fullmatch(_HEADER, name):
+        return []
+    return [_unlike("a valid HTTP header must consist of alphanumeric characters or '-'", _HEADER, "X-Header-Name")]
+
+
 def port_name(name: str) -> list[str]:
     problems = [_longer(15)] if len(name.encode()) > 15 else []
     if not re.fullmatch("[-a-z0-9]+", name):
@@ -97,7 +163,11 @@ def port_name(name: str) -> list[str]:
 
 
 def port_number(port: int) -> list[str]:
-    return [] if 1 <= port <= 65535 else ["must be between 1 and 65535, inclusive"]
+    return within_range(port, 1, 65535)
+
+
+def within_range(value: int, least: int, most: int) -> list[str]:
+    return [] if least <= value <= most else [f"must be between {least} and {most}, inclusive"]
 
 
 def check_label_key(problems: Problems, key: str, path: str) -> None:

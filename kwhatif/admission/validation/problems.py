@@ -44,6 +44,12 @@ class Problems:
     def not_found(self, path: str, value: Any, why: str) -> None:
         self._note(path, f"Not found: {_shown(value)}", why)
 
+    def too_long(self, path: str, most: int) -> None:
+        self._note(path, "Too long", f"may not be more than {most} bytes")
+
+    def too_many(self, path: str, number: int, most: int) -> None:
+        self._note(path, f"Too many: {number}", f"must have at most {most} items")
+
     def refusal(self, obj: Object) -> Refused | None:
         """422 with all that was noted; what is said twice is a cause twice, but once in the message."""
         if not self.causes:
