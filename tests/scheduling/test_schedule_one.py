@@ -473,3 +473,11 @@ def test_whatever_prescore_refuses_is_an_error() -> None:
     )
     attempt = try_to_place(with_plugin([node("a"), node("b")], plugin))
     assert attempt.refused == Status(Code.ERROR, ('running PreScore plugin "Late": too late',), "Late")
+
+
+def test_a_profile_that_moves_to_another_cluster_asks_again_whom_its_plugins_concern() -> None:
+    first, second = cluster_of([node("a")]), cluster_of([node("a")])
+    scheduler = scheduler_for(first)
+    assert scheduler.attempt(first.shapes.info(pod("plain"))).placed
+    gated = second.shapes.info(pod("gated", spec={"schedulingGates": [{"name": "later"}]}))
+    assert Scheduler(second, scheduler.profile).attempt(gated).gated is not None
