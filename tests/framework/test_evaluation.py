@@ -120,6 +120,13 @@ def test_room_is_kept_for_nominated_pods_of_no_less_priority() -> None:
         assert status is None or (status.code, status.reasons) == (Code.UNSCHEDULABLE, ("Insufficient cpu",))
 
 
+def test_room_on_a_node_that_is_not_there_is_kept_from_nobody() -> None:
+    cluster = cluster_of([node("a", cpu="2")])
+    cluster.nominate(cluster.shapes.info(pod("promised", cpu="2", priority=5)), "gone")
+    late = cluster.shapes.info(pod("late", cpu="1"))
+    assert evaluated(cluster, late)[1].passing(late).tolist() == [True]
+
+
 def test_a_pod_keeps_no_room_for_itself() -> None:
     cluster = cluster_of([node("a", cpu="2")])
     promised = cluster.shapes.info(pod("promised", cpu="2", priority=5))

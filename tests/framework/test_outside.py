@@ -94,6 +94,10 @@ class TooFew:
         return None
 
 
+class Heir(TooFew):
+    name = "Heir"
+
+
 class TooMany(Plugin[None, None]):
     name = "TooMany"
 
@@ -205,6 +209,9 @@ def test_a_plugin_is_given_once() -> None:
         ),
         pytest.param(
             "TooFew", "plugin TooFew: registration: filter_node(pod) should take (pod, node)", id="too few arguments"
+        ),
+        pytest.param(
+            "Heir", "plugin Heir: registration: filter_node(pod) should take (pod, node)", id="too few, by inheritance"
         ),
         pytest.param(
             "TooMany",
