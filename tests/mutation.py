@@ -29,7 +29,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("framework", "scheduling", "cluster", "plugins")
-ALL_DECIDE = ("conformance", "framework", "cluster", "plugins", "scheduling")
+ALL_DECIDE = ("conformance", "framework", "cluster", "devices", "plugins", "scheduling")
 """Folders of tests that notice a wrong decision, quick ones first."""
 
 OTHERWISE: dict[type[ast.AST], type[ast.AST]] = {

@@ -13,6 +13,7 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.versions import features_of
 from tests.builders import FEATURES, Json, cluster_of, node, pod, scheduler_for
 from tests.device_builders import (
+    DRIVER,
     allocated,
     claim,
     counters,
@@ -153,6 +154,22 @@ def test_taint_rules_count_where_the_minor_has_them() -> None:
     without, with_rules = (features_of(gates={"DRADeviceTaintRules": on}) for on in (False, True))
     assert given(claim(), there, rule, features=without) == ["r=a/g0"]
     assert NO_SOLUTION in given(claim(), there, rule, features=with_rules)
+
+
+@pytest.mark.parametrize(
+    ("selector", "hits"),
+    [
+        pytest.param({}, True, id="any device"),
+        pytest.param({"driver": DRIVER}, True, id="its driver's"),
+        pytest.param({"driver": "nic.example.com"}, False, id="another driver's"),
+        pytest.param({"pool": "b"}, False, id="of another pool"),
+        pytest.param({"device": "g1"}, False, id="another one"),
+    ],
+)
+def test_which_devices_a_taint_rule_is_about(selector: dict[str, str], hits: bool) -> None:
+    with_rules = features_of(gates={"DRADeviceTaintRules": True})
+    found = given(claim(), devices_of("a", ["g0"]), taint_rule("sick", **selector), features=with_rules)
+    assert (NO_SOLUTION in found) is hits
 
 
 # --- pools
