@@ -100,7 +100,7 @@ class ApiServer:
         return self._stored(request) if refused is None else refused
 
     def _passes(self, request: Request) -> Refused | None:
-        if request.kind:
+        if self.judges(request.object):
             fill_empty_items(request.object)
         strategy = strategy_of(request.object)
         strategy.defaults(request, within(request.object, "spec") if strategy.has_spec else request.object)
@@ -112,6 +112,9 @@ class ApiServer:
         request.named = True
         generate_selector(request)
         merge_label_keys(request)
+        refused = strategy.allocate(request)
+        if refused is not None:
+            return refused
         problems = Problems()
         strategy.check(problems, request.object)
         if request.old is not None:

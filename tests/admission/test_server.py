@@ -68,12 +68,12 @@ def test_an_update_is_judged_like_a_new_object() -> None:
 def test_plurals_are_those_of_the_api() -> None:
     api = server()
     for kind, version, resource in (
-        ("Ingress", "networking.k8s.io/v1", "ingresses.networking.k8s.io"),
+        ("IngressClass", "networking.k8s.io/v1", "ingressclasses.networking.k8s.io"),
         ("NetworkPolicy", "networking.k8s.io/v1", "networkpolicies.networking.k8s.io"),
         ("Gateway", "gateway.networking.k8s.io/v1", "gateways.gateway.networking.k8s.io"),
         ("Endpoints", "v1", "endpoints"),
     ):
-        obj = make(kind, "x", version)
+        obj = make(kind, "x", version, spec={"controller": "acme.io/balancer"})
         created(api, obj)
         assert refused(api, obj) == f'{resource} "x" already exists'
 

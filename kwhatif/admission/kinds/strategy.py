@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib import import_module
 
-from kwhatif.admission.answer import Object
+from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.request import Request
 from kwhatif.admission.resources import group_of
 from kwhatif.admission.validation.problems import Problems
@@ -22,6 +22,10 @@ __all__ = ["Strategy", "strategy_of"]
 
 def _nothing(*given: object) -> None:
     """What a kind does that needs nothing of its own."""
+
+
+def _nothing_taken(request: Request) -> Refused | None:
+    return None
 
 
 def _no_warnings(obj: Object, old: Object | None) -> Iterable[str]:
@@ -36,20 +40,21 @@ class Strategy:
     check         notes what is wrong with an object, its metadata included
     check_update  notes what must not change, besides: (problems, new, old)
     warnings      what the server says of an object that it takes: (new, old or None)
+    allocate      a refusal if the object asks for what others have, before anything else is wrong with it
     """
 
     defaults: Callable[[Request, Object], None] = _nothing
     check: Callable[[Problems, Object], None] = check_metadata
     check_update: Callable[[Problems, Object, Object], None] = _nothing
     warnings: Callable[[Object, Object | None], Iterable[str]] = _no_warnings
+    allocate: Callable[[Request], Refused | None] = _nothing_taken
     has_spec: bool = True
 
 
 _USUAL = Strategy(has_spec=False)
 _FREELY_NAMED = Strategy(check=check_usual_metadata, has_spec=False)
-_LABELLED = Strategy(check=partial(check_metadata, label=True), has_spec=False)
 _FREE_GROUPS = ("rbac.authorization.k8s.io", "events.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io")
-_FREE_KINDS = (("", "Event"), ("policy", "PodDisruptionBudget"))
+_FREE_KINDS = (("", "Event"),)
 
 _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
     "workloads": (
@@ -57,6 +62,11 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
         *(("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("apps", "DaemonSet")),
         *(("batch", "Job"), ("batch", "CronJob")),
     ),
+    "services": (("", "Service"),),
+    "ingresses": (("networking.k8s.io", "Ingress"), ("networking.k8s.io", "IngressClass")),
+    "horizontal_pod_autoscalers": (("autoscaling", "HorizontalPodAutoscaler"),),
+    "pod_disruption_budgets": (("policy", "PodDisruptionBudget"),),
+    "network_policies": (("networking.k8s.io", "NetworkPolicy"),),
 }
 """Module of this package -> the kinds (group, kind) that its ``STRATEGIES`` are for."""
 
@@ -72,8 +82,6 @@ def strategy_of(obj: Object) -> Strategy:
 def _found(group: str, kind: str) -> Strategy:
     home = _HOMES.get((group, kind))
     if home is None:
-        if (group, kind) == ("", "Service"):
-            return _LABELLED
         return _FREELY_NAMED if group in _FREE_GROUPS or (group, kind) in _FREE_KINDS else _USUAL
     strategies: dict[str, Strategy] = import_module(f"kwhatif.admission.kinds.{home}").STRATEGIES
     return strategies[kind]

@@ -27,6 +27,7 @@ __all__ = [
     "port_name",
     "port_number",
     "search_domain",
+    "wildcard_subdomain",
     "within_range",
 ]
 
@@ -92,6 +93,17 @@ def dns_subdomain(value: str, unit: str = "characters") -> list[str]:
         signs = "lower case alphanumeric characters, '-' or '.'"
         what = f"a lowercase RFC 1123 subdomain must consist of {signs}, {_ENDS}"
         problems.append(_unlike(what, _SUBDOMAIN, "example.com"))
+    return problems
+
+
+def wildcard_subdomain(value: str) -> list[str]:
+    """A DNS subdomain whose first label is a star."""
+    problems = [_longer(253)] if len(value.encode()) > 253 else []
+    if not re.fullmatch(rf"\*\.{_SUBDOMAIN}", value):
+        signs = "lower case alphanumeric characters, '-' or '.'"
+        rest = f"followed by a valid DNS subdomain, which must consist of {signs}"
+        what = f"a wildcard DNS-1123 subdomain must start with '*.', {rest} and end with an alphanumeric character"
+        problems.append(_unlike(what, rf"\*\.{_SUBDOMAIN}", "*.example.com"))
     return problems
 
 

@@ -23,7 +23,13 @@ from kwhatif.admission.validation.resource_names import (
 )
 from kwhatif.api.quantity import Quantity, QuantityError
 
-__all__ = ["check_container_resources", "check_overhead", "check_pod_resources", "check_quantity"]
+__all__ = [
+    "check_container_resource_name",
+    "check_container_resources",
+    "check_overhead",
+    "check_pod_resources",
+    "check_quantity",
+]
 
 _NOTHING = Quantity.from_units(0)
 _NameRule = Callable[[Problems, str, str], None]
@@ -31,13 +37,13 @@ _NameRule = Callable[[Problems, str, str], None]
 
 def check_container_resources(problems: Problems, resources: Object | None, path: str, claims: list[str]) -> None:
     """Resources of one container; ``claims`` are the names of the pod's resource claims."""
-    _requirements(problems, resources or {}, path, _container_name)
+    _requirements(problems, resources or {}, path, check_container_resource_name)
     _claims(problems, each(resources, "claims"), f"{path}.claims", claims)
 
 
 def check_overhead(problems: Problems, overhead: Object | None, path: str) -> None:
     if overhead is not None:
-        _requirements(problems, {"limits": overhead}, path, _container_name)
+        _requirements(problems, {"limits": overhead}, path, check_container_resource_name)
 
 
 def check_pod_resources(problems: Problems, spec: Object, path: str) -> None:
@@ -117,7 +123,7 @@ def _known_name(problems: Problems, name: str, path: str) -> bool:
     return not wrong
 
 
-def _container_name(problems: Problems, name: str, path: str) -> None:
+def check_container_resource_name(problems: Problems, name: str, path: str) -> None:
     _known_name(problems, name, path)
     if "/" not in name:
         if not is_container_resource(name):

@@ -1,0 +1,235 @@
+"""Services: their defaults, what is wrong with one, what is said of one, and the addresses and ports that are taken.
+
+Upstream: pkg/apis/core/v1/defaults.go, pkg/apis/core/validation/validation.go, pkg/api/service/warnings.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.kinds.service_addresses import allocate, check_cluster_ips, default_cluster_ips, headless
+from kwhatif.admission.kinds.strategy import Strategy
+from kwhatif.admission.request import Request, each
+from kwhatif.admission.validation.addresses import (
+    address_warnings,
+    ip_rules,
+    network_rules,
+    network_warnings,
+    read_address,
+)
+from kwhatif.admission.validation.choices import check_choice, check_port
+from kwhatif.admission.validation.name_rules import check_labels, dns_label, dns_subdomain, label_key, port_number
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.validate_metadata import check_metadata
+
+__all__ = ["STRATEGIES"]
+
+_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+_BALANCER_ONLY = "may only be used when `type` is 'LoadBalancer'"
+_HINTS, _MODE = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
+_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
+_THREE_HOURS, _A_DAY = 10800, 86400
+
+
+def _defaults(request: Request, spec: Object) -> None:
+    affinity = spec["sessionAffinity"] = spec.get("sessionAffinity") or "None"
+    if affinity == "None":
+        spec.pop("sessionAffinityConfig", None)
+    config = (spec.get("sessionAffinityConfig") or {}).get("clientIP") or {}
+    if affinity == "ClientIP" and config.get("timeoutSeconds") is None:
+        spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _THREE_HOURS}}
+    spec["type"] = spec.get("type") or "ClusterIP"
+    for port in each(spec, "ports"):
+        port["protocol"] = port.get("protocol") or "TCP"
+        port["targetPort"] = port.get("targetPort") or port.get("port") or 0
+    if _from_outside(spec) and not spec.get("externalTrafficPolicy"):
+        spec["externalTrafficPolicy"] = "Cluster"
+    if spec.get("internalTrafficPolicy") is None and spec["type"] in ("NodePort", "LoadBalancer", "ClusterIP"):
+        spec["internalTrafficPolicy"] = "Cluster"
+    if spec["type"] == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is None:
+        spec["allocateLoadBalancerNodePorts"] = True
+    default_cluster_ips(spec)
+
+
+def _from_outside(spec: Object) -> bool:
+    return spec["type"] in ("LoadBalancer", "NodePort") or bool(spec["type"] == "ClusterIP" and spec.get("externalIPs"))
+
+
+def _check(problems: Problems, obj: Object) -> None:
+    check_metadata(problems, obj, label=True)
+    spec, kind = obj["spec"], obj["spec"]["type"]
+    annotations = (obj.get("metadata") or {}).get("annotations") or {}
+    if _MODE in annotations and annotations.get(_HINTS, annotations[_MODE]) != annotations[_MODE]:
+        why = f"must match annotations[{_HINTS}] when both are specified"
+        problems.invalid(f"metadata.annotations[{_MODE}]", annotations[_MODE], why)
+    ports = each(spec, "ports")
+    if not ports and not headless(spec) and kind != "ExternalName":
+        problems.required("spec.ports")
+    if kind in ("LoadBalancer", "NodePort") and spec.get("clusterIP") == "None":
+        problems.invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services")
+    if kind == "ExternalName":
+        _external_name(problems, spec)
+    _ports(problems, ports)
+    check_labels(problems, spec.get("selector"), "spec.selector")
+    _affinity(problems, spec)
+    check_cluster_ips(problems, spec)
+    for i, address in enumerate(spec.get("externalIPs") or ()):
+        _external_ip(problems, address or "", f"spec.externalIPs[{i}]")
+    check_choice(problems, kind, "spec.type", _TYPES)
+    _numbers_of_ports(problems, ports, kind)
+    _balancer(problems, spec, annotations)
+    _traffic(problems, spec)
+
+
+def _external_name(problems: Problems, spec: Object) -> None:
+    for key in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+        if spec.get(key):
+            problems.forbidden(f"spec.{key}", "may not be set for ExternalName services")
+    name = (spec.get("externalName") or "").removesuffix(".")
+    if not name:
+        problems.required("spec.externalName")
+    else:
+        problems.invalid("spec.externalName", name, *dns_subdomain(name))
+
+
+def _ports(problems: Problems, ports: list[Object]) -> None:
+    names: set[str] = set()
+    for i, port in enumerate(ports):
+        where, name = f"spec.ports[{i}]", port.get("name") or ""
+        if not name and len(ports) > 1:
+            problems.required(f"{where}.name")
+        elif name:
+            problems.invalid(f"{where}.name", name, *dns_label(name))
+            if name in names:
+                problems.duplicate(f"{where}.name", name)
+            names.add(name)
+        problems.invalid(f"{where}.port", port.get("port") or 0, *port_number(port.get("port") or 0))
+        check_choice(problems, port["protocol"], f"{where}.protocol", ("SCTP", "TCP", "UDP"))
+        check_port(problems, port["targetPort"], f"{where}.targetPort")
+        if port.get("appProtocol") is not None:
+            problems.invalid(f"{where}.appProtocol", port["appProtocol"], *label_key(port["appProtocol"]))
+
+
+def _numbers_of_ports(problems: Problems, ports: list[Object], kind: str) -> None:
+    """Ports of nodes, where there are any, and no port twice."""
+    for i, port in enumerate(ports):
+        if port.get("nodePort") and kind == "ClusterIP":
+            problems.forbidden(f"spec.ports[{i}].nodePort", "may not be used when `type` is 'ClusterIP'")
+    seen: set[tuple[str, int]] = set()
+    for i, port in enumerate(ports):
+        key = port["protocol"], port.get("nodePort") or 0
+        if key[1] and key in seen:
+            problems.duplicate(f"spec.ports[{i}].nodePort", key[1])
+        seen.add(key)
+    seen = set()
+    for i, port in enumerate(ports):
+        key = port["protocol"], port.get("port") or 0
+        if key in seen:
+            empty = {"Name": "", "Protocol": key[0], "AppProtocol": None, "Port": key[1], "TargetPort": 0}
+            problems.duplicate(f"spec.ports[{i}]", {**empty, "NodePort": 0})
+        seen.add(key)
+
+
+def _affinity(problems: Problems, spec: Object) -> None:
+    check_choice(problems, spec["sessionAffinity"], "spec.sessionAffinity", ("ClientIP", "None"))
+    if spec["sessionAffinity"] == "ClientIP":
+        seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
+        if not 0 < seconds <= _A_DAY:
+            why = f"must be greater than 0 and less than {_A_DAY}"
+            problems.invalid("spec.sessionAffinityConfig.clientIP.timeoutSeconds", seconds, why)
+
+
+def _external_ip(problems: Problems, text: str, path: str) -> None:
+    wrong = ip_rules(text)
+    problems.invalid(path, text, *wrong)
+    address = None if wrong else read_address(text)
+    if address is None:
+        return
+    multicast = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
+    local_multicast = address.is_multicast and (
+        int(address) >> 8 == 0xE00000 if address.version == 4 else (int(address) >> 112) & 0xF == 2
+    )
+    for bad, why in (
+        (address.is_unspecified, f"may not be unspecified ({text})"),
+        (address.is_loopback, "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
+        (address.is_link_local, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
+        (local_multicast, multicast),
+    ):
+        if bad:
+            problems.invalid(path, text, why)
+
+
+def _balancer(problems: Problems, spec: Object, annotations: Object) -> None:
+    """What only load balancers have."""
+    balancer = spec["type"] == "LoadBalancer"
+    ranges, path = spec.get("loadBalancerSourceRanges") or (), "spec.LoadBalancerSourceRanges"
+    if ranges:
+        if not balancer:
+            problems.forbidden(path, _BALANCER_ONLY)
+        for i, text in enumerate(ranges):
+            problems.invalid(f"{path}[{i}]", text.strip(), *network_rules(text.strip()))
+    elif _RANGES in annotations:
+        path = f"metadata.annotations[{_RANGES}]"
+        if not balancer:
+            problems.forbidden(path, _BALANCER_ONLY)
+        for text in filter(None, (annotations[_RANGES] or "").strip().split(",")):
+            problems.invalid(path, text.strip(), *network_rules(text.strip()))
+    if spec.get("allocateLoadBalancerNodePorts") is not None and not balancer:
+        problems.forbidden("spec.allocateLoadBalancerNodePorts", _BALANCER_ONLY)
+    its_class = spec.get("loadBalancerClass")
+    if its_class is not None and not balancer:
+        problems.forbidden("spec.loadBalancerClass", _BALANCER_ONLY)
+    elif its_class is not None:
+        problems.invalid("spec.loadBalancerClass", its_class, *label_key(its_class))
+
+
+def _traffic(problems: Problems, spec: Object) -> None:
+    policy = spec.get("externalTrafficPolicy")
+    if not _from_outside(spec):
+        if policy:
+            why = "may only be set for externally-accessible services"
+            problems.invalid("spec.externalTrafficPolicy", policy, why)
+    else:
+        check_choice(problems, policy, "spec.externalTrafficPolicy", ("Cluster", "Local"))
+    port = spec.get("healthCheckNodePort") or 0
+    if port and not (spec["type"] == "LoadBalancer" and policy == "Local"):
+        why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        problems.invalid("spec.healthCheckNodePort", port, why)
+    elif port:
+        problems.invalid("spec.healthCheckNodePort", port, *port_number(port))
+    check_choice(problems, spec.get("internalTrafficPolicy"), "spec.internalTrafficPolicy", ("Cluster", "Local"))
+    known = ("PreferClose", "PreferSameZone", "PreferSameNode")
+    check_choice(problems, spec.get("trafficDistribution"), "spec.trafficDistribution", known)
+
+
+def _warnings(obj: Object, old: Object | None) -> Iterator[str]:
+    spec, outside = obj["spec"], obj["spec"]["type"] == "ExternalName"
+    if _HINTS in ((obj.get("metadata") or {}).get("annotations") or {}):
+        yield f"annotation {_HINTS} is deprecated, please use {_MODE} instead"
+    if not outside and spec.get("clusterIP") not in (None, "", "None"):
+        for i, address in enumerate(spec.get("clusterIPs") or ()):
+            yield from address_warnings(f"spec.clusterIPs[{i}]", address)
+    if headless(spec):
+        if spec.get("loadBalancerIP"):
+            yield "spec.loadBalancerIP is ignored for headless services"
+        if spec.get("externalIPs"):
+            yield "spec.externalIPs is ignored for headless services"
+        if spec["sessionAffinity"] != "None":
+            yield "spec.SessionAffinity is ignored for headless services"
+    for i, address in enumerate(spec.get("externalIPs") or ()):
+        yield from address_warnings(f"spec.externalIPs[{i}]", address)
+    if spec.get("externalIPs") and not headless(spec) and not outside:
+        yield "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
+    yield from address_warnings("spec.loadBalancerIP", spec.get("loadBalancerIP") or "")
+    for i, network in enumerate(spec.get("loadBalancerSourceRanges") or ()):
+        yield from network_warnings(f"spec.loadBalancerSourceRanges[{i}]", network)
+    if spec.get("externalIPs") and outside:
+        yield 'spec.externalIPs is ignored when spec.type is "ExternalName"'
+    if spec.get("externalName") and not outside:
+        yield 'spec.externalName is ignored when spec.type is not "ExternalName"'
+    if spec.get("trafficDistribution") == "PreferClose":
+        yield 'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'
+
+
+STRATEGIES = {"Service": Strategy(defaults=_defaults, check=_check, warnings=_warnings, allocate=allocate)}

@@ -1,0 +1,118 @@
+"""Rules for IP addresses and networks, and what is said of those that are taken but better written otherwise.
+
+Upstream: apimachinery/pkg/util/validation/ip.go; how Go reads addresses leniently is k8s.io/utils/net.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+
+__all__ = [
+    "Address",
+    "Network",
+    "address_warnings",
+    "ip_rules",
+    "network_rules",
+    "network_warnings",
+    "read_address",
+    "read_network",
+]
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+_NO_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+_NO_NETWORK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+_LEADING = re.compile(r"(?<![0-9a-fA-F:])0+(?=[0-9])")
+
+
+def read_address(text: str) -> Address | None:
+    """An address as lenient readers take it: with zeros before the numbers of IPv4, and IPv4 dressed as IPv6."""
+    if "%" in text:
+        return None
+    try:
+        found = ip_address(text if ":" in text else _LEADING.sub("", text))
+    except ValueError:
+        return None
+    return getattr(found, "ipv4_mapped", None) or found
+
+
+def ip_rules(text: str) -> list[str]:
+    """What is wrong with an address."""
+    if read_address(text) is None:
+        return [_NO_ADDRESS]
+    if _mapped(text):
+        return ["must not be an IPv4-mapped IPv6 address"]
+    return ["must not have leading 0s"] if _padded(text) else []
+
+
+def read_network(text: str) -> tuple[Address, Network] | None:
+    """The address before the slash, and the network that it is in."""
+    before, slash, bits = text.partition("/")
+    address = read_address(before)
+    most = 128 if ":" in before else 32
+    if address is None or not slash or not re.fullmatch("[0-9]+", bits) or int(bits) > most:
+        return None
+    length = int(bits) - 96 if address.version == 4 and most == 128 else int(bits)
+    return (address, ip_network(f"{address}/{length}", strict=False)) if length >= 0 else None
+
+
+def network_rules(text: str) -> list[str]:
+    """What is wrong with a network in CIDR notation."""
+    found = read_network(text)
+    if found is None:
+        return [_NO_NETWORK]
+    before, _, bits = text.partition("/")
+    if _padded(before) or (bits != "0" and bits.startswith("0")):
+        return ["must not have leading 0s in IP or prefix length"]
+    if _mapped(before):
+        return ["must not have an IPv4-mapped IPv6 address"]
+    address, network = found
+    return [] if address == network.network_address else ["must not have bits set beyond the prefix length"]
+
+
+def address_warnings(path: str, text: str) -> list[str]:
+    """What is said of an address that is not in its usual form."""
+    found = read_address(text)
+    if found is None:
+        return []
+    if _mapped(text) or _padded(text):
+        return [f'{path}: non-standard IP address "{text}" is invalid: use "{found}"']
+    if found.version == 6 and str(found) != text:
+        return [f'{path}: IPv6 address "{text}" should be in RFC 5952 canonical format ("{found}")']
+    return []
+
+
+def network_warnings(path: str, text: str) -> list[str]:
+    """What is said of a network that is not in its usual form."""
+    found = read_network(text)
+    if found is None:
+        return []
+    address, network = found
+    before, _, bits = text.partition("/")
+    warnings = []
+    if address != network.network_address:
+        alone = f'"{address}/{address.max_prefixlen}"'
+        warnings.append(f'{path}: CIDR value "{text}" is ambiguous in this context (should be "{network}" or {alone}?)')
+    if _mapped(before) or _padded(before) or (bits != "0" and bits.startswith("0")):
+        warnings.append(f'{path}: non-standard CIDR value "{text}" is invalid: use "{network}"')
+    if not warnings and network.version == 6 and str(network) != text:
+        usual = f'("{network}")'
+        warnings.append(f'{path}: IPv6 CIDR value "{text}" should be in RFC 5952 canonical format {usual}')
+    return warnings
+
+
+def _mapped(text: str) -> bool:
+    return ":" in text and "%" not in text and getattr(ip_address(text), "ipv4_mapped", None) is not None
+
+
+def _padded(text: str) -> bool:
+    return ":" not in text and _LEADING.search(text) is not None
