@@ -6,19 +6,18 @@ Upstream: pkg/scheduler/framework/types.go (FitError.Error).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
-from kwhatif.cluster.types import IntpArray
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import BoolArray, IntpArray
+from kwhatif.cluster.view import NodeView
 from kwhatif.framework.status import Code, Status
 from kwhatif.framework.verdicts import Verdicts
 
-if TYPE_CHECKING:
-    from kwhatif.cluster.cluster import Cluster
-    from kwhatif.framework.evaluation import Evaluation
-
-__all__ = ["Diagnosis", "fit_message"]
+__all__ = ["Answers", "Diagnosis", "fit_message"]
 
 
 def fit_message(nodes: int, histogram: dict[str, int], *, pre_filter: str = "", post_filter: str = "") -> str:
@@ -31,6 +30,25 @@ def fit_message(nodes: int, histogram: dict[str, int], *, pre_filter: str = "", 
     return f"{message} {post_filter}" if post_filter else message
 
 
+class Answers(Protocol):
+    """What plugins answered in this cycle, and answer for nodes as they might be.
+
+    It is an ``Evaluation``, of which plugins are told no more: it is made of plugins, and they are given a diagnosis.
+    ``reached`` are the plugins that PreFilter got to.
+    """
+
+    reached: frozenset[str]
+
+    def made_by(self, plugin: Any, /) -> object:
+        """What a plugin's PreFilter made for the pod; None where it made nothing."""
+
+    def fits_after(self, pod: PodInfo, view: NodeView, /) -> BoolArray:
+        """bool[n]: nodes that pass all filters after the view's change of pods."""
+
+    def verdicts_on(self, pod: PodInfo, view: NodeView, /) -> Verdicts:
+        """All filters' verdicts on a view as it is."""
+
+
 @dataclass(slots=True)
 class Diagnosis:
     """What is known when no node is left.
@@ -41,7 +59,7 @@ class Diagnosis:
     """
 
     cluster: Cluster
-    evaluation: Evaluation
+    evaluation: Answers
     verdicts: Verdicts | None = None
     considered: IntpArray | None = None
     narrowed_by: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,9 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.cluster.view import Change, NodeView
 from kwhatif.framework.interface import Plugin, Scope, overrides
+from kwhatif.framework.runner import Framework
 from kwhatif.framework.status import SKIP, Code, Narrowed, Skip, Status
 from kwhatif.framework.verdicts import Verdicts
-
-if TYPE_CHECKING:
-    from kwhatif.framework.runner import Framework
 
 __all__ = ["Evaluation", "PluginScore"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.devices import ResourceClaim
@@ -18,12 +18,10 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.declaration import Declaration
+from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.events import EVERYTHING, Event, Hint
 from kwhatif.framework.status import Code, Narrowed, PermitWait, Rejection, Skip, Status
 from kwhatif.versions import Features
-
-if TYPE_CHECKING:
-    from kwhatif.framework.diagnosis import Diagnosis
 
 __all__ = [
     "HOOKS",

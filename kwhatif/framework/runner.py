@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +16,10 @@ from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import AnyArray, Int64Array
 from kwhatif.cluster.view import NodeView
 from kwhatif.errors import KwhatifError, PluginError
-from kwhatif.framework.diagnosis import Diagnosis
+from kwhatif.framework.diagnosis import Answers, Diagnosis
 from kwhatif.framework.interface import HOOKS, MAX_SCORE, Plugin, PostFilterResult, Scope, overrides
 from kwhatif.framework.request_sums import request_sums
 from kwhatif.framework.status import SKIP, Code, PermitWait, Rejection, Skip, Status
-
-if TYPE_CHECKING:
-    from kwhatif.framework.evaluation import Evaluation
 
 __all__ = ["Framework", "States"]
 
@@ -190,7 +187,7 @@ class Framework:
 
     # --- binding
 
-    def states(self, pod: PodInfo, evaluation: Evaluation) -> States:
+    def states(self, pod: PodInfo, evaluation: Answers) -> States:
         """What the hooks below are given, to be kept for as long as one of them may be called."""
         return {plugin.name: evaluation.made_by(plugin) for plugin in self.turns(pod).stateful}
 

@@ -12,9 +12,12 @@ from typing import Final, TypeVar
 
 from kwhatif.cluster.types import BoolArray
 
-__all__ = ["SKIP", "Code", "Narrowed", "PermitWait", "Rejection", "Skip", "Status"]
+__all__ = ["EXTENDER", "SKIP", "Code", "Narrowed", "PermitWait", "Rejection", "Skip", "Status"]
 
 S = TypeVar("S")
+
+EXTENDER = "Extender"
+"""What upstream calls whatever an extender rejected: no plugin has this name."""
 
 
 class Code(StrEnum):

@@ -12,15 +12,12 @@ from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.evaluation import PluginScore
 from kwhatif.framework.runner import States
-from kwhatif.framework.status import Status
+from kwhatif.framework.status import EXTENDER, Status
 
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.asking import Asking
 
-__all__ = ["EXTENDER", "Attempt", "rejectors_of"]
-
-EXTENDER = "Extender"
-"""What upstream calls whatever an extender rejected: no plugin has this name."""
+__all__ = ["Attempt", "rejectors_of"]
 
 NOBODY: IntpArray = np.zeros(0, np.intp)
 

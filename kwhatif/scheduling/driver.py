@@ -15,8 +15,8 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.events import EVERYTHING
 from kwhatif.framework.interface import Plugin
-from kwhatif.framework.status import Code, Status
-from kwhatif.scheduling.attempt import EXTENDER, Attempt
+from kwhatif.framework.status import EXTENDER, Code, Status
+from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.news import without_hints
 from kwhatif.scheduling.preemption import ineligible
 from kwhatif.scheduling.queue import Hints

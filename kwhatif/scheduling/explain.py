@@ -15,9 +15,10 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.evaluation import Evaluation, PluginScore
+from kwhatif.framework.status import EXTENDER
 from kwhatif.framework.verdicts import Verdicts
 from kwhatif.results import AllocatedDevice, Blocker, ClaimDevices, Eviction, NodeReport, Score, Victim
-from kwhatif.scheduling.attempt import EXTENDER, Attempt
+from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.budgets import Budgets
 from kwhatif.scheduling.preemption import Preemption
 

@@ -9,7 +9,8 @@ from kwhatif.api.kinds import Objects
 from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.place.place import Run, place
+from kwhatif.whatif.place.place import place
+from kwhatif.whatif.place.placing import Run
 from kwhatif.whatif.session import Session
 from tests.builders import FEATURES, Json, node, pod
 from tests.scheduling.stories import Hold, enabling

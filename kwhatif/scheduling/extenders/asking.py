@@ -20,11 +20,10 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array, IntpArray
 from kwhatif.cluster.view import NodeView
 from kwhatif.framework.evaluation import Evaluation, PluginScore
-from kwhatif.framework.status import SKIP, Code, Rejection, Skip, Status
+from kwhatif.framework.status import EXTENDER, SKIP, Code, Rejection, Skip, Status
 from kwhatif.framework.verdicts import Verdicts
 from kwhatif.golang.spelling import go_quote
 from kwhatif.policy.structs import Extender as Configured
-from kwhatif.scheduling.attempt import EXTENDER
 from kwhatif.scheduling.extenders.call import ExtenderError
 from kwhatif.scheduling.extenders.client import Extender
 from kwhatif.scheduling.extenders.wire import FilterResult

@@ -28,7 +28,7 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.expand.world import world_of
 from kwhatif.whatif.fidelity.assess import assess
-from kwhatif.whatif.place.place import Run, not_ours
+from kwhatif.whatif.place.placing import Run, not_ours
 from kwhatif.whatif.session import Asked, Session
 
 __all__ = ["capacity"]

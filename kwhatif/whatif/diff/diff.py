@@ -23,7 +23,7 @@ from kwhatif.whatif.diff.cluster_use import skews, use_of
 from kwhatif.whatif.diff.replay import Replayed
 from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.fidelity.assess import assess
-from kwhatif.whatif.place.place import Run
+from kwhatif.whatif.place.placing import Run
 from kwhatif.whatif.session import Session
 
 __all__ = ["MOST_EXPLAINED", "Side", "diff"]

@@ -23,8 +23,7 @@ from kwhatif.whatif.drain.eviction_budgets import EvictionBudgets
 from kwhatif.whatif.drain.filters import Filters
 from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.place.consequences import with_consequences
-from kwhatif.whatif.place.place import Run
-from kwhatif.whatif.place.rolling import Taken
+from kwhatif.whatif.place.placing import Run, Taken
 from kwhatif.whatif.session import Asked, Session
 
 __all__ = ["drain"]

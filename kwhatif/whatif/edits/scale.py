@@ -32,7 +32,7 @@ class Scale(Part):
 def _apply(draft: Draft, what: Scale, origin: str) -> str:
     from kwhatif.whatif.edits.scaling import scale
 
-    return scale(draft, what, origin)
+    return scale(draft, origin, what.replicas, what.kind, what.name, what.namespace)
 
 
 def _read(text: str, names: Collection[str]) -> Plain:

@@ -23,7 +23,6 @@ from kwhatif.api.others import PersistentVolumeClaim, ReplicaSet, StatefulSet
 from kwhatif.errors import InputError
 from kwhatif.results import FailedCreate
 from kwhatif.whatif.edits.draft import Draft
-from kwhatif.whatif.edits.scale import Scale
 from kwhatif.whatif.expand.expand import asked_of, called
 from kwhatif.whatif.expand.world import world_of
 from kwhatif.workloads.deployment import DESIRED, MAXIMUM
@@ -49,21 +48,20 @@ _TYPED: dict[str, type[Any]] = {
 }
 
 
-def scale(draft: Draft, what: Scale, origin: str) -> str:
+def scale(draft: Draft, origin: str, replicas: int, kind: str, name: str, namespace: str | None) -> str:
     """Give a workload a size. Returns what was done, in words. Raises InputError if there is none of the name."""
-    kind = _kind(what.kind)
-    old = _find(draft, kind, what)
+    old = _find(draft, _kind(kind), name, namespace)
     if not section(old, "spec", "template"):
         raise InputError(f"{called(old)} has no pod template in the snapshot", place=".name")
     before = integer(section(old, "spec").get("replicas"), 1)
-    text = f"scale {called(old)} from {before} to {what.replicas}"
+    text = f"scale {called(old)} from {before} to {replicas}"
     draft.moves_pods = True
-    if before == what.replicas:
+    if before == replicas:
         return text
     new = copied(old)
-    new["spec"]["replicas"] = what.replicas
+    new["spec"]["replicas"] = replicas
     draft.put_whole(new)
-    _resize(draft, new, what.replicas)
+    _resize(draft, new, replicas)
     _Scaling(draft, origin, old, new).run()
     return text
 
@@ -76,38 +74,38 @@ def _kind(word: str) -> str:
     raise InputError(f"expected one of {', '.join(_KINDS)}, found {described(word)}{hint}", place=".kind")
 
 
-def _find(draft: Draft, kind: str, what: Scale) -> Object:
+def _find(draft: Draft, kind: str, name: str, namespace: str | None) -> Object:
     there = draft.whole(kind)
-    found = [obj for obj in there if name_of(obj) == what.name and what.namespace in (None, namespace_of(obj))]
+    found = [obj for obj in there if name_of(obj) == name and namespace in (None, namespace_of(obj))]
     if len(found) > 1:
         found = [obj for obj in found if namespace_of(obj) == "default"] or found
     if len(found) > 1:
         places = ", ".join(sorted(namespace_of(obj) for obj in found))
-        raise InputError(f"{kind} {what.name} is in several namespaces ({places}): name one", place=".name")
+        raise InputError(f"{kind} {name} is in several namespaces ({places}): name one", place=".name")
     if not found and kind == "Deployment":
-        found = _only_replica_set(draft, what)
+        found = _only_replica_set(draft, name, namespace)
     if found:
         _check_free(draft, found[0])
         return found[0]
-    name = f"{what.namespace}/{what.name}" if what.namespace else what.name
+    wanted = f"{namespace}/{name}" if namespace else name
     if not there:
-        raise InputError(f"there is no {kind} {name}: the snapshot holds no {kind} at all", place=".name")
-    known = [f"{namespace_of(obj)}/{name_of(obj)}" if what.namespace else name_of(obj) for obj in there]
-    raise InputError(f"there is no {kind} {name}{did_you_mean(name, known)}", place=".name")
+        raise InputError(f"there is no {kind} {wanted}: the snapshot holds no {kind} at all", place=".name")
+    known = [f"{namespace_of(obj)}/{name_of(obj)}" if namespace else name_of(obj) for obj in there]
+    raise InputError(f"there is no {kind} {wanted}{did_you_mean(wanted, known)}", place=".name")
 
 
-def _only_replica_set(draft: Draft, what: Scale) -> list[Object]:
+def _only_replica_set(draft: Draft, name: str, namespace: str | None) -> list[Object]:
     """Of a deployment that the snapshot lacks: its one replica set that has pods."""
     mine = [
         obj
         for obj in draft.whole("ReplicaSet")
-        if (controller_of(obj).get("kind"), controller_of(obj).get("name")) == ("Deployment", what.name)
-        and what.namespace in (None, namespace_of(obj))
+        if (controller_of(obj).get("kind"), controller_of(obj).get("name")) == ("Deployment", name)
+        and namespace in (None, namespace_of(obj))
         and integer(section(obj, "spec").get("replicas"), 1)
     ]
     if len(mine) != 1:
         return []
-    draft.note(f"the snapshot lacks Deployment {what.name}: its replica set {name_of(mine[0])} is scaled")
+    draft.note(f"the snapshot lacks Deployment {name}: its replica set {name_of(mine[0])} is scaled")
     return mine
 
 

@@ -16,7 +16,7 @@ from kwhatif.scheduling.explain import devices_of, evictions, feasible_rows, nod
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.explain.fixes import smallest_fixes
 from kwhatif.whatif.fidelity.assess import assess
-from kwhatif.whatif.place.place import placement_of
+from kwhatif.whatif.place.placing import placement_of
 from kwhatif.whatif.session import Asked, Session
 
 if TYPE_CHECKING:

@@ -91,7 +91,7 @@ class Gate(Question[GateResult]):
 
     def expand(self, case: Case) -> None:
         begin(cast("Proposal", case))
-        case.expanded = expanded(case, cast("Proposal", case).found.apply)
+        case.expanded = expanded(case.snapshot, cast("Proposal", case).found.apply, case.inputs.reading)
 
     def session(self, case: Case) -> None:
         proposal = cast("Proposal", case)

@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from kwhatif.admission.answer import Object
 from kwhatif.admission.world import name_of
-from kwhatif.cluster.shapes import PodInfo
-from kwhatif.results import Placement, RolloutPlan
+from kwhatif.results import RolloutPlan
 from kwhatif.whatif.expand.expand import Rollout
 from kwhatif.whatif.expand.outcome import planned
+from kwhatif.whatif.place.placing import Run, Taken
 from kwhatif.whatif.session import Asked
 from kwhatif.workloads.rollout_state import Step
 
-if TYPE_CHECKING:
-    from kwhatif.whatif.place.place import Run
-
-__all__ = ["Taken", "roll_out"]
-
-
-@dataclass
-class Taken:
-    """A pod that was taken up by itself (without ``info`` if it was skipped), its place among the placements, and how
-    many pods had ``left`` by then.
-    """
-
-    asked: Asked
-    info: PodInfo | None
-    index: int
-    placement: Placement
-    left: int
+__all__ = ["roll_out"]
 
 
 def roll_out(rollout: Rollout, run: Run, asked: list[Asked]) -> RolloutPlan:

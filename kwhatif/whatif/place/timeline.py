@@ -11,7 +11,7 @@ from kwhatif.results import EventRecord, Placement, PlaceResult, TimelineEntry
 from kwhatif.scheduling.replacements import grace_of
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.whatif.fidelity.assess import assess
-from kwhatif.whatif.place.place import Run, not_ours, placement_of, skipped
+from kwhatif.whatif.place.placing import Run, not_ours, placement_of, skipped
 from kwhatif.whatif.session import Asked, Session
 
 __all__ = ["simulate"]

@@ -8,27 +8,26 @@ from collections.abc import Sequence
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS
 from kwhatif.errors import InputError
 from kwhatif.results.amounts import counts
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.read.files import called
 from kwhatif.whatif.expand.expand import Expanded, expand
 from kwhatif.whatif.stages.inputs import Files, Reading
-from kwhatif.whatif.stages.question import Case
 from kwhatif.workloads.controllers import TemplatePath, makes_pods
 
 __all__ = ["expanded", "insist_on_pods", "template_paths"]
 
 
-def expanded(case: Case, manifests: Sequence[Manifest], *, anew: bool = False) -> Expanded:
-    """What becomes of manifests in this case.
+def expanded(snapshot: Snapshot, manifests: Sequence[Manifest], reading: Reading, *, anew: bool = False) -> Expanded:
+    """What becomes of manifests that come to a cluster.
 
     ``anew`` takes no workload for one that is in the cluster already, of which only what an update changes would be
     new.
     """
     if not manifests:
         return Expanded()
-    reading = case.inputs.reading
     plugins = (*DEFAULT_PLUGINS, *(name for names in reading.admission_plugins or () for name in names.split(",")))
-    return expand(manifests, case.snapshot, plugins=plugins, templates=template_paths(reading), anew=anew)
+    return expand(manifests, snapshot, plugins=plugins, templates=template_paths(reading), anew=anew)
 
 
 def template_paths(reading: Reading) -> list[TemplatePath]:

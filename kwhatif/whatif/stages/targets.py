@@ -48,7 +48,9 @@ class AboutPods(Question[R_co]):
     def expand(self, case: Case) -> None:
         for files, manifests in ((self._files, case.manifests), (self.offered, case.aside)):
             insist_on_pods(files, manifests, case.inputs.reading)
-        case.expanded, more = expanded(case, case.manifests), expanded(case, case.aside)
+        case.expanded, more = (
+            expanded(case.snapshot, manifests, case.inputs.reading) for manifests in (case.manifests, case.aside)
+        )
         own, choice = list(case.expanded.asked()), list(more.asked())
         case.expanded.add(more)
         if self.words or self.offered:

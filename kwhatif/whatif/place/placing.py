@@ -1,0 +1,185 @@
+"""Pods placed one after the other, each in a scheduling cycle of its own, and what became of them in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwhatif.api.devices import ResourceClaim
+from kwhatif.api.others import PersistentVolumeClaim
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results import Placement
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.explain import devices_of, scores_at, victims_of
+from kwhatif.whatif.session import Asked, Session
+
+__all__ = ["MOST_TIED", "Run", "Taken", "not_ours", "placement_of", "skipped"]
+
+MOST_TIED = 10
+"""So many names of tied nodes are kept."""
+
+
+def not_ours(session: Session, asked: Asked) -> str:
+    """Why the scheduler would not take the pod up at all."""
+    pod = asked.pod
+    if session.driver.scheduler(pod.spec.scheduler_name) is None:
+        return f"schedulerName {pod.spec.scheduler_name} is none of the configuration's profiles"
+    if pod.metadata.deletion_timestamp:
+        return "the pod is being deleted"
+    found = session.running(pod)
+    if found is not None:
+        return f"it runs on {session.cluster.columns.names[found[1]]} already"
+    if pod.spec.node_name:
+        session.cluster.add(session.info(asked, bound=True), pod.spec.node_name)
+        return f"spec.nodeName binds it to {pod.spec.node_name} without the scheduler"
+    return ""
+
+
+@dataclass
+class Taken:
+    """A pod that was taken up by itself (without ``info`` if it was skipped), its place among the placements, and how
+    many pods had ``left`` by then.
+    """
+
+    asked: Asked
+    info: PodInfo | None
+    index: int
+    placement: Placement
+    left: int
+
+
+class Run:
+    """Placements so far; waiting pods keep their place in the list until they come to an end."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._waiting: list[tuple[int, Asked, list[Attempt]]] = []
+        self.placements: list[Placement] = []
+        self.evicted: list[PodInfo] = []
+        self.left = 0
+        self._uids: dict[str, str] = {}
+
+    def ours(self, asked: Asked) -> PodInfo | None:
+        """The pod; None if it was skipped, since no scheduler here takes it up."""
+        reason = not_ours(self._session, asked)
+        if reason:
+            self.placements.append(skipped(asked, reason))
+            return None
+        return self._session.info(asked)
+
+    def all_of(self, asked: Sequence[Asked]) -> None:
+        """Schedule pods in the scheduler's order, and wait for permits."""
+        queue = [(item, info) for item in asked if (info := self.ours(item)) is not None]
+        for item, info in self._session.driver.in_order(queue, lambda entry: entry[1]):
+            self.schedule(item, info)
+        self.wait()
+
+    def take(self, asked: Asked) -> Taken:
+        """What becomes of one more pod, by itself; permits are waited for."""
+        index = len(self.placements)
+        info = self.ours(asked)
+        if info is not None:
+            self.schedule(asked, info)
+            self.wait()
+        return Taken(asked, info, index, self.placements[index], self.left)
+
+    def again(self, taken: Taken) -> None:
+        """Try a pod once more that found no node; what it comes to takes the place of what it came to before."""
+        taken.left = self.left
+        if taken.placement.good or taken.info is None:
+            return
+        self.schedule(taken.asked, taken.info)
+        self.wait()
+        taken.placement = self.placements[taken.index] = self.placements.pop()
+
+    def homes(self) -> dict[str, str]:
+        """The nodes of the pods that have found one: pod -> node."""
+        return {placement.pod: placement.node for placement in self.placements if placement.good and placement.node}
+
+    def claim(self, claim: PersistentVolumeClaim | ResourceClaim) -> None:
+        """A claim comes into being."""
+        if isinstance(claim, ResourceClaim):
+            self._session.cluster.devices.put(claim)
+        else:
+            self._session.cluster.storage.add_claim(claim)
+
+    def remove(self, key: str) -> None:
+        """A pod that runs leaves its node."""
+        uid = self._uids.get(key) or self._session.uid_of(key)
+        if uid is not None and self._session.cluster.find(uid) is not None:
+            self._session.cluster.leave(uid)
+            self.left += 1
+
+    def schedule(self, asked: Asked, info: PodInfo) -> None:
+        """One more pod; it may have to wait for its permit."""
+        attempts = self._session.driver.at_once(info)
+        self._uids[info.key] = info.uid
+        self.evicted += [victim for attempt in attempts if attempt.nominated for victim in attempt.victims]
+        if attempts[-1].waiting:
+            self._waiting.append((len(self.placements), asked, attempts))
+        self.placements.append(placement_of(self._session, asked, attempts))
+        self._session.driver.settle()
+        self._hear()
+
+    def wait(self) -> None:
+        """Let simulated time pass until no pod waits for a permit any more."""
+        self._session.driver.wait()
+        self._hear()
+
+    def _hear(self) -> None:
+        """What became of pods that wait no more."""
+        for index, asked, attempts in self._waiting:
+            if not attempts[-1].waiting:
+                self.placements[index] = placement_of(self._session, asked, attempts)
+        self._waiting = [entry for entry in self._waiting if entry[2][-1].waiting]
+
+
+def skipped(asked: Asked, reason: str) -> Placement:
+    """A pod that the scheduler does not take up."""
+    pod = asked.pod
+    return Placement(
+        pod=pod.key,
+        outcome="skipped",
+        priority=pod.spec.priority or 0,
+        scheduler=pod.spec.scheduler_name or "",
+        message=reason,
+        origin=asked.origin,
+        defaults=asked.defaults,
+    )
+
+
+def placement_of(session: Session, asked: Asked, attempts: Sequence[Attempt]) -> Placement:
+    """What the last of a pod's attempts came to, in words and numbers, and whom all of them evicted for it."""
+    attempt = attempts[-1]
+    preemptions = [each for each in attempts if each.nominated]
+    columns = session.cluster.columns
+    names = columns.names
+    message, outcome = attempt.message, "unschedulable"
+    if attempt.gated is not None:
+        outcome, message = "gated", attempt.gated.message
+    elif attempt.waiting:
+        outcome = "waiting"
+    elif attempt.placed:
+        outcome = "placed"
+    in_order = attempt.best[np.argsort(columns.name_rank[attempt.best])].tolist()
+    return Placement(
+        pod=asked.pod.key,
+        outcome=outcome,
+        priority=attempt.pod.priority,
+        scheduler=asked.pod.spec.scheduler_name or "",
+        node="" if attempt.row is None else names[attempt.row],
+        score=attempt.score,
+        feasible=len(attempt.sampled),
+        evaluated=attempt.evaluated,
+        ties=max(len(attempt.best), 1) if attempt.placed else 0,
+        tied=tuple(names[row] for row in in_order[:MOST_TIED]) if len(in_order) > 1 else (),
+        scores=scores_at(attempt),
+        message=message,
+        victims=tuple(victim for each in preemptions for victim in victims_of(each, session.budgets)),
+        criterion=preemptions[-1].criterion if preemptions else "",
+        origin=asked.origin,
+        defaults=asked.defaults,
+        devices=devices_of(session.cluster, attempt.pod) if attempt.placed or attempt.waiting else (),
+    )
