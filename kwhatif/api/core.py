@@ -40,12 +40,17 @@ class Condition(Base):
     last_transition_time: str | None = None
 
 
+class NodeSystemInfo(Base):
+    kubelet_version: str | None = None
+
+
 class NodeStatus(Base):
     capacity: ResourceList | None = None
     allocatable: ResourceList | None = None
     conditions: list[Condition] | None = None
     images: list[ContainerImage] | None = None
     declared_features: list[str] | None = None
+    node_info: NodeSystemInfo | None = None
 
     @property
     def for_pods(self) -> ResourceList:

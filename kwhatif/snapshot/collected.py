@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
+from kwhatif.api.core import Pod
 from kwhatif.api.kinds import KINDS, NAMESPACED, kept_whole, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.snapshot.foreign.kwok import is_recorded
 from kwhatif.snapshot.foreign.scheduler_simulator import LEFT_OUT, SimulatorExport, simulator_export
-from kwhatif.snapshot.foreign.tree import FEWEST_NAMESPACES, Tree, partial
+from kwhatif.snapshot.foreign.tree import FEWEST_NAMESPACES, Tree, partial, these_alone
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, is_snapshot, read_envelope
 from kwhatif.snapshot.read.documents import Document, read_documents
 from kwhatif.snapshot.read.files import Text, called
-from kwhatif.snapshot.read.items import Item, decode, head_of, inside, items_of, put_in_namespace, resource_of
+from kwhatif.snapshot.read.items import (
+    Item,
+    decode,
+    head_of,
+    inside,
+    items_of,
+    list_meta,
+    put_in_namespace,
+    resource_of,
+)
 
 __all__ = ["Collected", "twice"]
+
+# Where the objects of one namespace are read: /apis/apps/v1/namespaces/shop/deployments.
+_OF_NAMESPACE = re.compile(r".*/namespaces/([^/]+)/[^/]+")
+_OWN_NAMESPACE = "kube-system"
+"""A cluster on which nobody runs anything yet has pods here and nowhere else."""
 
 
 class Collected:
@@ -31,6 +48,7 @@ class Collected:
         self.nothing = True
         self._namespace = namespace
         self._tree: Tree | None = None
+        self._pods_of_lists: list[set[str]] = []
         self._seen: dict[tuple[str, ...], tuple[str, str, Tree | None]] = {}
 
     def begin(self, path: str, tree: Tree | None) -> None:
@@ -74,8 +92,11 @@ class Collected:
             self._add_snapshot(document)
         elif api_version or kind:
             self._cover(api_version, kind.removesuffix("List") if kind.endswith("List") else "")
+            pods = len(self.snapshot.objects.of(Pod))
             for item in items_of(document):
                 self._add_item(item)
+            if kind.endswith("List") and self._tree is None:
+                self._look_at_list(document, kind.removesuffix("List"), self.snapshot.objects.of(Pod)[pods:])
         elif export := simulator_export(document):
             self._add_export(export)
         elif self._tree:
@@ -84,6 +105,28 @@ class Collected:
             # Neither is known, so this raises what is to be said of that.
             list(items_of(document))
         return kind
+
+    def _look_at_list(self, document: Document, kind: str, pods: Sequence[Pod]) -> None:
+        """A list may hold a part of what the cluster has, and say so or show it."""
+        meta, unreadable = list_meta(document), self.snapshot.unreadable
+        of_namespace = _OF_NAMESPACE.fullmatch(meta.self_link or "")
+        if kind in KINDS and meta.continue_:
+            unreadable[kind] = f"the list in {document.source} was cut off, more follow"
+        elif kind in KINDS and of_namespace:
+            unreadable[kind] = these_alone([of_namespace[1]], "list")
+        elif pods:
+            self._pods_of_lists.append({pod.namespace for pod in pods} if not meta.self_link else set())
+
+    def finish(self) -> Snapshot:
+        """The snapshot, when all is read. Pods of one namespace a list are what kubectl prints without ``-A``."""
+        snapshot = self.snapshot
+        lists = self._pods_of_lists
+        if lists and all(len(names) == 1 for names in lists) and "Pod" not in snapshot.unreadable:
+            there = set[str]().union(*lists)
+            if _OWN_NAMESPACE not in there and all(pod.namespace in there for pod in snapshot.objects.of(Pod)):
+                snapshot.unreadable["Pod"] = these_alone(there, "list" if len(lists) == 1 else "lists")
+        snapshot.source = snapshot.source or ", ".join(self.names)
+        return snapshot
 
     def _add_export(self, export: SimulatorExport) -> None:
         mine = self.snapshot

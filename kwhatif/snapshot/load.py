@@ -58,9 +58,7 @@ def load_snapshot(paths: Sequence[str], namespace: str = "default") -> Snapshot:
                 found.add_text(text)
     if found.nothing and paths:
         raise _nothing(paths)
-    snapshot = found.snapshot
-    snapshot.source = snapshot.source or ", ".join(found.names)
-    return snapshot
+    return found.finish()
 
 
 def load_manifests(given: Sequence[str | Mapping[str, Any]], namespace: str = "default") -> list[Manifest]:

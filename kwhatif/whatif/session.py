@@ -28,13 +28,17 @@ __all__ = ["Asked", "Session", "pending_pods"]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A pod asked about: where it stands, what was filled in, a PriorityClass it names in vain, and who made it."""
+    """A pod asked about: where it stands, what was filled in, a PriorityClass it names in vain, and who made it.
+
+    ``edited``: it is there because of a what-if edit, so its workload need not be known.
+    """
 
     pod: Pod
     origin: str = ""
     defaults: tuple[str, ...] = ()
     unknown_class: str = ""
     owner: str = ""
+    edited: bool = False
 
 
 def pending_pods(snapshot: Snapshot) -> list[Asked]:

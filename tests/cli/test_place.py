@@ -229,7 +229,8 @@ def test_strict_refuses_an_answer_that_a_gap_touches() -> None:
         "--strict",
     )
     assert error.startswith(
-        "--strict: plugin Coscheduling is enabled but nobody provides it: touches default/evil\\x1b[2J|"
+        "--strict: Pod could not be read: the list holds those of namespace default alone: touches "
+        "default/evil\\x1b[2J|"
     )
 
 

@@ -46,7 +46,46 @@ def test_a_list_as_kubectl_prints_it_gives_its_objects_by_kind_in_order(tmp_path
     snapshot = load(tmp_path, all_json={"apiVersion": "v1", "kind": "List", "items": items, "metadata": {}})
     assert names(snapshot) == {"Node": ["/n2", "/n1"], "Pod": ["x/b", "x/a"]}
     assert snapshot.source == str(tmp_path)
-    assert (snapshot.taken_at, snapshot.kubernetes_version, snapshot.unreadable) == (None, None, {})
+    assert (snapshot.taken_at, snapshot.kubernetes_version) == (None, None)
+
+
+def listed(*namespaces: str, kind: str = "List", **metadata: str) -> Any:
+    items = [obj("Pod", f"p{number}", namespace) for number, namespace in enumerate(namespaces)]
+    return {"apiVersion": "v1", "kind": kind, "items": items, "metadata": metadata}
+
+
+LISTS: dict[str, tuple[list[Any], str]] = {
+    "a list of pods in one namespace is what kubectl prints of it": (
+        [listed("shop", "shop", resourceVersion="")],
+        "the list holds those of namespace shop alone",
+    ),
+    "so are several lists of one namespace each": (
+        [listed("shop"), listed("web")],
+        "the lists hold those of namespace shop, web alone",
+    ),
+    "a list of several namespaces is of all": ([listed("shop", "kube-system")], ""),
+    "a new cluster has pods of its own alone": ([listed("kube-system")], ""),
+    "where a list was read is told by its link, be it ever so empty": (
+        [listed(kind="PodList", selfLink="/api/v1/namespaces/shop/pods")],
+        "the list holds those of namespace shop alone",
+    ),
+    "a link to all pods counts for more than where they happen to be": (
+        [listed("shop", kind="PodList", selfLink="/api/v1/pods")],
+        "",
+    ),
+    "a list that goes on is not whole": (
+        [{**listed("shop", "web", kind="PodList"), "metadata": {"continue": "abc"}}],
+        "the list in FILE was cut off, more follow",
+    ),
+    "pods that stand for themselves were written by somebody": ([obj("Pod", "a", "shop"), obj("Pod", "b", "shop")], ""),
+}
+
+
+@pytest.mark.parametrize(("documents", "why"), LISTS.values(), ids=list(LISTS))
+def test_lists_of_some_pods_are_known(tmp_path: Path, documents: list[Any], why: str) -> None:
+    path = tmp_path / "all.json"
+    path.write_text("\n".join(map(json.dumps, documents)))
+    assert load_snapshot([str(path)]).unreadable.get("Pod", "") == why.replace("FILE", str(path))
 
 
 @pytest.mark.parametrize("suffix", ["json", "yaml"])

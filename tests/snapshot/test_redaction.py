@@ -172,6 +172,7 @@ LEFT_OUT = {
     "config.any",  # for drivers alone
     "declaredFeatures[]",  # but those that are feature gates
     "disruptedPods.*",  # but times
+    "nodeInfo.kubeletVersion",  # but releases
     "providerID",
     "volumeClaimTemplate.metadata.*.any",  # not as filled in here: see the test of ephemeral volumes
     "volumeClaimTemplate.spec.*.any",

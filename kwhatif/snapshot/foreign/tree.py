@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from kwhatif.api.kinds import READ
 from kwhatif.snapshot.read.files import os_error
 
-__all__ = ["FEWEST_NAMESPACES", "RESOURCES", "Tree", "partial", "skipped", "walked"]
+__all__ = ["FEWEST_NAMESPACES", "RESOURCES", "Tree", "partial", "skipped", "these_alone", "walked"]
 
 # Every cluster has these, and makes them again when they are deleted. Upstream:
 # pkg/controlplane/controller/systemnamespaces/system_namespaces_controller.go.
@@ -79,5 +79,12 @@ def partial(namespaces: Iterable[str]) -> str:
         return ""
     if not there:
         return "the dump holds the pods of no namespace"
+    return these_alone(there, "dump")
+
+
+def these_alone(namespaces: Iterable[str], what: str) -> str:
+    """What is to be said of a ``what`` (dump, list) that has objects of these namespaces and maybe lacks others."""
+    there = sorted(namespaces)
     more = f" and {len(there) - _MOST_NAMED} more" if len(there) > _MOST_NAMED else ""
-    return f"the dump holds those of namespace {', '.join(there[:_MOST_NAMED])}{more} alone"
+    verb = "hold" if what.endswith("s") else "holds"
+    return f"the {what} {verb} those of namespace {', '.join(there[:_MOST_NAMED])}{more} alone"

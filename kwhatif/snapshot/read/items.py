@@ -18,6 +18,7 @@ from kwhatif.snapshot.read.documents import Document, Origin
 
 __all__ = [
     "Item",
+    "ListMeta",
     "check_name",
     "decode",
     "decode_objects",
@@ -27,6 +28,7 @@ __all__ = [
     "inside",
     "items_at",
     "items_of",
+    "list_meta",
     "put_in_namespace",
     "resource_of",
 ]
@@ -52,6 +54,17 @@ class _ValueHead(msgspec.Struct, rename="camel"):
     api_version: str | None = None
     kind: str | None = None
     items: Any = msgspec.UNSET
+
+
+class ListMeta(msgspec.Struct, rename="camel"):
+    """What a list says of itself: where it was read, which newer servers do not tell, and whether more follow."""
+
+    self_link: str | None = None
+    continue_: str | None = msgspec.field(default=None, name="continue")
+
+
+class _List(msgspec.Struct):
+    metadata: ListMeta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +159,14 @@ def head_of(document: Document) -> tuple[str, str]:
     except InputError as error:
         raise inside(error, document.source, "$") from None
     return head.api_version or "", head.kind or ""
+
+
+def list_meta(document: Document) -> ListMeta:
+    """The metadata of a document that is a list. Raises InputError."""
+    try:
+        return decode(document.value, _List).metadata or ListMeta()
+    except InputError as error:
+        raise inside(error, document.source, "$") from None
 
 
 def expect_head(document: Document, api_version: str, kind: str, source: str) -> None:

@@ -7,6 +7,7 @@ forgotten.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -58,6 +59,12 @@ def _goes(value: Any, names: Names) -> Any:
 def _feature(value: Any, names: Names) -> Any:
     """Nodes declare what the gates of their kubelet are called."""
     return value if value in GATES else GONE
+
+
+def _release(value: Any, names: Names) -> Any:
+    """Of a kubelet its release, without what a distribution appends."""
+    found = re.match(r"v\d+\.\d+\.\d+", value) if isinstance(value, str) else None
+    return found[0] if found else GONE
 
 
 _DISK, _IMAGE, _DRIVER = named(Names.disk), named(Names.image), named(Names.driver)
@@ -123,6 +130,7 @@ _OWN: dict[type[Struct], dict[str, Rule]] = {
     core.ContainerStatus: {"restartCount": number},
     core.EmptyDirSource: {"sizeLimit": amount, "medium": one_of("Memory", "HugePages")},
     core.Node: _named_by(NODE),
+    core.NodeSystemInfo: {"kubeletVersion": _release},
     core.PersistentVolumeClaimTemplate: {
         "apiVersion": API_VERSION,
         "kind": KIND,

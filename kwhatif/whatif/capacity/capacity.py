@@ -78,7 +78,7 @@ def capacity(
         first_pending=tuple(placement.pod for placement in before.placements if not placement.good),
         refusals=tuple(expanded.refusals),
         failed=tuple(expanded.failed),
-        fidelity=assess(session, [*first, *asked], before.placements, others),
+        fidelity=assess(session, [*first, *asked], before.placements, others, more=True),
         **filling.outcome(),
     )
 

@@ -42,7 +42,9 @@ def drain(session: Session, names: Sequence[str], filters: Filters) -> DrainResu
         placements=placements,
         remaining=_remaining(before, run.requested_beside(names)),
         warnings=tuple(f"{reason}: {', '.join(pods)}" for reason, pods in sorted(run.warnings.items())),
-        fidelity=assess(session, run.asked, placements),
+        fidelity=assess(
+            session, run.asked, placements, evicted=[each.pod for each in run.pods if each.outcome == "evicted"]
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
@@ -82,7 +83,7 @@ class Draft:
     def ask(self, asked: Asked) -> None:
         """A pod that has come to be and waits for a node."""
         self.add_pods([asked.pod])
-        self.asked[asked.pod.key] = asked
+        self.asked[asked.pod.key] = dataclasses.replace(asked, edited=True)
 
     def drop_pods(self, keys: Collection[str]) -> None:
         """Pods are gone, and with them the claims that were made for them alone.

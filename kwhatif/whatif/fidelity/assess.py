@@ -12,10 +12,13 @@ from kwhatif.cluster.storage import claim_names
 from kwhatif.errors import FidelityError, UsageError
 from kwhatif.golang.spelling import without_password
 from kwhatif.results import Fidelity, Gap, Placement
+from kwhatif.results.amounts import counted
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import minor_of
 from kwhatif.whatif.expand.expand import Rollout
 from kwhatif.whatif.fidelity.extender_calls import extender_gaps
 from kwhatif.whatif.fidelity.left_out import template_gap
+from kwhatif.whatif.fidelity.strangers import strangers
 from kwhatif.whatif.fidelity.unreadable import unreadable_gaps
 from kwhatif.whatif.session import Asked, Session
 
@@ -31,15 +34,23 @@ def assess(
     placements: Sequence[Placement],
     others: Sequence[str] = (),
     rollouts: Sequence[Rollout] = (),
+    evicted: Sequence[str] = (),
+    more: bool = False,
 ) -> Fidelity:
-    """The fidelity report of an answer. ``others`` names kinds of the input that nobody knows."""
+    """The fidelity report of an answer.
+
+    ``others`` names kinds of the input that nobody knows, ``evicted`` pods that were sent away on purpose, besides the
+    victims of ``placements``. ``more``: the pods come on top of those that their workloads have.
+    """
     snapshot, setup = session.snapshot, session.setup
     gaps = [
         *_version_gaps(session, asked),
         *_pod_gaps(session, asked),
-        *_kind_gaps(session, asked, placements),
+        *_budget_gap(session, placements, evicted),
+        *_kind_gaps(session, asked),
         *_extender_gaps(session, asked),
     ]
+    gaps += _stranger_gaps(snapshot, asked, more=more)
     told = {gap.what for gap in gaps}
     gaps += [gap for gap in unreadable_gaps(snapshot, asked) if gap.what not in told]
     assumed = [rollout.name for rollout in rollouts if rollout.assumed]
@@ -107,21 +118,43 @@ def _minor(version: str) -> str:
 
 
 def _pod_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
-    """Pods that could not be read, or not all of them: every answer stands on what they take up."""
-    if "Pod" in session.snapshot.unreadable:
+    """Pods that are not there, or not all of them: every answer stands on what they take up."""
+    if why := _absence(session, "Pod"):
         yield Gap(
-            what=_absence(session, "Pod"),
+            what=why,
             effect="what other pods take up counts as free, and nothing is known of their labels and affinities",
             pods=_keys(asked, lambda item: True),
         )
 
 
-def _kind_gaps(session: Session, asked: Sequence[Asked], placements: Sequence[Placement]) -> Iterator[Gap]:
+def _budget_gap(session: Session, placements: Sequence[Placement], evicted: Sequence[str]) -> Iterator[Gap]:
+    """Budgets decide who may be evicted, and whom a preemption spares."""
+    why = _absence(session, "PodDisruptionBudget")
+    if why and (evicted or "PodDisruptionBudget" in session.read_kinds()):
+        effect = "evictions are granted that it might forbid" if evicted else "DefaultPreemption spares budgets with it"
+        preempting = [p for p in placements if p.victims]
+        victims = (victim.pod for p in preempting for victim in p.victims)
+        yield Gap(
+            what=why, effect=effect, pods=tuple(dict.fromkeys((*evicted, *(p.pod for p in preempting), *victims)))
+        )
+
+
+def _stranger_gaps(snapshot: Snapshot, asked: Sequence[Asked], *, more: bool) -> Iterator[Gap]:
+    """Workloads that are taken to be new although their pods run."""
+    new = {item.owner for item in asked if item.origin != snapshot.source and not item.edited}
+    for name, number in strangers(snapshot, new).items():
+        there = f"{counted(number, 'pod')} of it {'is' if number == 1 else 'are'}"
+        yield Gap(
+            what=f"{name} is not in the snapshot, though {there}",
+            effect="it is taken to be new, and they to stay beside its new pods",
+            pods=() if more else tuple(item.pod.key for item in asked if item.owner == name),
+        )
+
+
+def _kind_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
     """Kinds the snapshot lacks, or could not read, that an enabled plugin reads for these pods."""
-    preempting = {p.pod for p in placements if p.victims}
     touched: dict[str, Callable[[Asked], bool]] = {
         "Namespace": lambda item: any(t.namespace_selector is not None for t in _affinity_terms(item.pod.spec)),
-        "PodDisruptionBudget": lambda item: item.pod.key in preempting,
         "PriorityClass": lambda item: bool(item.unknown_class),
         "ReplicaSet": lambda item: _owned_by(item.pod, "ReplicaSet"),
         "ReplicationController": lambda item: _owned_by(item.pod, "ReplicationController"),
@@ -132,7 +165,6 @@ def _kind_gaps(session: Session, asked: Sequence[Asked], placements: Sequence[Pl
     touched |= dict.fromkeys(_DEVICES, lambda item: bool(item.pod.spec.resource_claims))
     readers = {
         "Namespace": "InterPodAffinity resolves namespace selectors with it",
-        "PodDisruptionBudget": "DefaultPreemption spares budgets with it",
         "PriorityClass": "pods get their priority from it",
         **dict.fromkeys(_STORAGE, "the volume plugins choose and check volumes with it"),
         **dict.fromkeys(_DEVICES, "DynamicResources allocates devices with it"),

@@ -13,8 +13,8 @@ from kwhatif.results import Fidelity, Placement
 from kwhatif.results.gate import Subject
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.whatif.fidelity.ownership import Owners
 from kwhatif.whatif.gate.outage import Stranded, outage
-from kwhatif.whatif.gate.ownership import Owners
 from kwhatif.whatif.gate.unit import Unit
 
 __all__ = ["Context"]

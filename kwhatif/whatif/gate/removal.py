@@ -10,7 +10,7 @@ from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.storage import claim_names
 from kwhatif.results.gate import Subject
 from kwhatif.whatif.edits.draft import Draft
-from kwhatif.whatif.gate.ownership import Owners
+from kwhatif.whatif.fidelity.ownership import Owners
 
 __all__ = ["remove"]
 

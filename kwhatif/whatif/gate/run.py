@@ -28,10 +28,10 @@ from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.whatif.edits.draft import Draft
+from kwhatif.whatif.fidelity.ownership import Owners
 from kwhatif.whatif.gate.change import Changed, compared
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.exemptions import EXEMPTIONS, forbidden, read_claims, settle
-from kwhatif.whatif.gate.ownership import Owners
 from kwhatif.whatif.gate.removal import remove
 from kwhatif.whatif.gate.rule import Rule
 from kwhatif.whatif.gate.unit import Unit, subject_of

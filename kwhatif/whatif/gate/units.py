@@ -8,7 +8,7 @@ from kwhatif.results import PlaceResult
 from kwhatif.results.gate import Subject
 from kwhatif.snapshot.load import Manifest
 from kwhatif.whatif.expand.expand import Expanded
-from kwhatif.whatif.gate.ownership import Owners
+from kwhatif.whatif.fidelity.ownership import Owners
 from kwhatif.whatif.gate.unit import Unit
 from kwhatif.whatif.session import Asked
 from kwhatif.workloads.controllers import TemplatePath, makes_pods

@@ -51,7 +51,8 @@ def visible(obj: Resource) -> dict[str, Any]:
 
 def _of_node(plain: dict[str, Any]) -> None:
     status = plain.get("status") or {}
-    status.pop("conditions", None)
+    for field in ("conditions", "nodeInfo"):
+        status.pop(field, None)
     if "allocatable" in status:
         # What can be had of the machine decides only where nobody says what is left for pods.
         status.pop("capacity", None)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from kwhatif.results.amounts import counted
 from kwhatif.results.values import Result
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
@@ -86,6 +87,14 @@ def expand(inquiry: Inquiry) -> Inquiry:
     """Manifests become pods, as the API server and the controllers make them."""
     for case in inquiry.cases:
         inquiry.question.expand(case)
+        if not inquiry.question.schedules:
+            # Where there is a fidelity report, it is among its gaps.
+            from kwhatif.whatif.fidelity.strangers import strangers
+
+            new = {item.owner for item in case.expanded.pods}
+            for name, number in strangers(case.snapshot, new).items():
+                there = f"{counted(number, 'pod')} of it {'is' if number == 1 else 'are'}"
+                inquiry.notes.warn(f"{name} is not in the snapshot, though {there}: it is taken to be new")
     return inquiry
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
+from kwhatif.api.core import Node
 from kwhatif.errors import UsageError
 from kwhatif.policy.load import default_configuration, load_configuration
 from kwhatif.policy.older import legacy_format
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.versions.minors import LEGACY_MINOR
+from kwhatif.versions.minors import LEGACY_MINOR, minor_of, nearest, number_of
 from kwhatif.whatif.stages.inputs import Engine
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.policy_file import read_policy
@@ -24,9 +26,9 @@ DEFAULT_POLICY = "default"
 def setup_of(engine: Engine, snapshot: Snapshot, notes: Notes) -> Setup:
     """Everything about the scheduler that was asked for, and of its extenders those that are to be called.
 
-    Unless ``engine`` says otherwise, the rules are those of the Kubernetes that the snapshot was taken from, and
-    the configuration is that of its scheduler, if the snapshot has it. A Policy, and a configuration older than
-    v1beta2, brings the rules of the last Kubernetes that read it.
+    Unless ``engine`` says otherwise, the rules are those of the Kubernetes that the snapshot was taken from (guessed by
+    its kubelets where nothing says which), and the configuration is that of its scheduler, if the snapshot has it. A
+    Policy, and a configuration older than v1beta2, brings the rules of the last Kubernetes that read it.
     """
     cluster_says = snapshot.kubernetes_version
     told = snapshot.scheduler.feature_gates if snapshot.scheduler else None
@@ -39,6 +41,8 @@ def setup_of(engine: Engine, snapshot: Snapshot, notes: Notes) -> Setup:
                 f"the rules are those of Kubernetes {LEGACY_MINOR}, the last that read such a policy; "
                 "--kubernetes-version translates it"
             )
+    elif not cluster_says and not engine.kubernetes_version:
+        cluster_says = _by_kubelets(snapshot, notes)
     features = rules(
         engine.kubernetes_version, engine.feature_gates, notes, otherwise=cluster_says, recorded=told, legacy=legacy
     )
@@ -72,6 +76,26 @@ def setup_of(engine: Engine, snapshot: Snapshot, notes: Notes) -> Setup:
         all_nodes=engine.all_nodes,
         extenders=extenders,
     )
+
+
+def _by_kubelets(snapshot: Snapshot, notes: Notes) -> str | None:
+    """The newest minor among the kubelets, none of which may be newer than the API server. Notes that it is a guess."""
+    found: dict[str, str] = {}
+    for node in snapshot.objects.of(Node):
+        version = node.status.node_info.kubelet_version if node.status.node_info is not None else None
+        with contextlib.suppress(UsageError):
+            if version:
+                found.setdefault(minor_of(version), version)
+    if not found:
+        return None
+    newest = max(found, key=number_of)
+    beside = "" if len(found) == 1 else f", the newest of {', '.join(sorted(found, key=number_of))}"
+    near = "" if nearest(newest) == newest else f"; using the rules of {nearest(newest)}, the nearest supported version"
+    notes.warn(
+        f"the snapshot does not say which Kubernetes it is of: taken to be {newest}, as its nodes' kubelets are "
+        f"({found[newest]}{beside}){near}; --kubernetes-version says otherwise"
+    )
+    return newest
 
 
 def _policy(engine: Engine, snapshot: Snapshot, notes: Notes) -> tuple[Any, str] | None:
