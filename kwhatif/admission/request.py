@@ -9,7 +9,7 @@ from kwhatif.admission.answer import Cause, Change, Object, Refused
 from kwhatif.admission.resources import known_kind, resource_name
 from kwhatif.admission.world import World, name_of, namespace_of
 
-__all__ = ["Request", "copied", "each", "within"]
+__all__ = ["Request", "containers_of", "copied", "each", "within"]
 
 _LEAVES = frozenset({str, int, float, bool, type(None)})
 
@@ -60,6 +60,12 @@ def each(parent: Object | None, key: str) -> list[Object]:
     """The objects of a list that may be absent or null."""
     found = (parent or {}).get(key)
     return found if isinstance(found, list) else []
+
+
+def containers_of(spec: Object, path: str) -> list[tuple[str, Object]]:
+    """All containers of a pod with their paths, in the order in which upstream visits them."""
+    keys = ("initContainers", "containers", "ephemeralContainers")
+    return [(f"{path}.{key}[{i}]", container) for key in keys for i, container in enumerate(each(spec, key))]
 
 
 def within(parent: Object, key: str) -> Object:

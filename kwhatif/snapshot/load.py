@@ -89,7 +89,7 @@ def _documents(given: Sequence[str | Mapping[str, Any]]) -> Iterator[Document]:
     paths = once([each for each in given if isinstance(each, str)])
     for number, each in enumerate(given, 1):
         if isinstance(each, str):
-            documents = [document for text in read_paths([each]) for document in read_documents(text)]
+            documents = [document for text in read_paths([each]) for document in read_documents(text, strictly=True)]
         else:
             documents = [Document(Origin(f"object {number}"), dict(each))]
         nothing = nothing and not documents

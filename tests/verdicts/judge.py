@@ -89,7 +89,7 @@ def outcome(found: Json, case: Json) -> Outcome:
 def readable(text: str) -> bool:
     """Whether our reader of manifests, which stands in kubectl's place, takes a text."""
     try:
-        return bool(read_documents(Text("text", text.encode())))
+        return bool(read_documents(Text("text", text.encode()), strictly=True))
     except InputError:
         return False
 

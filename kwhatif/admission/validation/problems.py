@@ -41,7 +41,7 @@ class Problems:
             path, f"Unsupported value: {_shown(value)}", f"supported values: {', '.join(map(_shown, supported))}"
         )
 
-    def not_found(self, path: str, value: Any, why: str) -> None:
+    def not_found(self, path: str, value: Any, why: str = "") -> None:
         self._note(path, f"Not found: {_shown(value)}", why)
 
     def too_long(self, path: str, most: int) -> None:

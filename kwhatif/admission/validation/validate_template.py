@@ -5,13 +5,15 @@ Upstream: pkg/apis/core/validation/validation.go and pkg/apis/apps/validation/va
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import each
 from kwhatif.admission.validation.name_rules import check_labels
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_pod import check_deletion_cost, check_pod_spec
+from kwhatif.admission.validation.validate_metadata import check_annotations
+from kwhatif.admission.validation.validate_pod import check_pod_spec
+from kwhatif.admission.validation.validate_profiles import check_pod_annotations, check_profiles
 from kwhatif.api.decode import convert
 from kwhatif.api.meta import LabelSelector
 from kwhatif.api.selectors import Selector, SelectorError
@@ -21,18 +23,15 @@ __all__ = ["check_template", "labels_match", "matches", "not_negative", "only_al
 _MISMATCH = "`selector` does not match template `labels`"
 
 
-def check_template(
-    problems: Problems, owner: Object, path: str, *, replaced_volumes: Collection[object] = frozenset()
-) -> None:
-    """The template of ``owner`` at ``path``; volumes that claims will replace are not looked at."""
+def check_template(problems: Problems, owner: Object, path: str) -> None:
+    """The template of ``owner`` at ``path``."""
     template = owner.get("template") or {}
-    spec = template.get("spec") or {}
-    if replaced_volumes:
-        kept = [volume for volume in each(spec, "volumes") if volume.get("name") not in replaced_volumes]
-        spec = {**spec, "volumes": kept}
-    check_labels(problems, (template.get("metadata") or {}).get("labels"), f"{path}.labels")
-    check_deletion_cost(problems, template.get("metadata"), f"{path}.annotations")
+    spec, metadata = template.get("spec") or {}, template.get("metadata")
+    check_labels(problems, (metadata or {}).get("labels"), f"{path}.labels")
+    check_annotations(problems, (metadata or {}).get("annotations"), f"{path}.annotations")
+    check_pod_annotations(problems, metadata, spec, f"{path}.annotations")
     check_pod_spec(problems, spec, f"{path}.spec")
+    check_profiles(problems, metadata, spec, f"{path}.spec")
     if each(spec, "ephemeralContainers"):
         problems.forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template")
 

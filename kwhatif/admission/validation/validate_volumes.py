@@ -1,4 +1,4 @@
-"""Rules for volumes and claims, as far as they decide where a pod can run.
+"""Rules for volumes and claims.
 
 Upstream: pkg/apis/core/validation/validation.go.
 """
@@ -7,26 +7,31 @@ from __future__ import annotations
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.plugins.container_amounts import amounts
-from kwhatif.admission.validation.name_rules import dns_label, dns_subdomain
+from kwhatif.admission.validation.name_rules import check_labels, dns_label, dns_subdomain
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_affinity import check_label_selector
+from kwhatif.admission.validation.validate_metadata import check_annotations
+from kwhatif.admission.validation.validate_volume_sources import SOURCE_CHECKS, SOURCE_PATHS
 from kwhatif.api.quantity import Quantity
 
 __all__ = ["check_claim_spec", "check_resource_claims", "check_volumes"]
 
-_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-# In the order in which upstream looks for them.
-_SOURCES = (
-    *("emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi"),
-    *("glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc"),
-    *("flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk"),
-    *("storageos", "projected", "scaleIO", "csi", "ephemeral", "image"),
+_SECOND = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
+_PULLS = ("Always", "IfNotPresent", "Never")
+_LONGEST_PORTAL = 64
+_METADATA = (
+    *("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp"),
+    *("deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers", "managedFields"),
 )
+_SPELT = {"uid": "uID"}
+_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+# In the order in which upstream looks for them, and as its paths have them where they come second.
+_SOURCES = {key: _SECOND.get(key, key) for key in ("emptyDir", *SOURCE_CHECKS, "ephemeral", "image")}
 
 
-def check_volumes(problems: Problems, volumes: list[Object], path: str, pod: str) -> None:
-    """``pod`` is the pod's name, empty in a template."""
-    names: set[str] = set()
+def check_volumes(problems: Problems, volumes: list[Object], path: str, pod: str) -> dict[str, Object]:
+    """The volumes in which nothing is wrong, by name. ``pod`` is the pod's name, empty in a template."""
+    sound: dict[str, Object] = {}
     made = {f"{pod}-{volume.get('name') or ''}" for volume in volumes if pod and volume.get("ephemeral") is not None}
     for i, volume in enumerate(volumes):
         where, name = f"{path}[{i}]", volume.get("name") or ""
@@ -36,14 +41,15 @@ def check_volumes(problems: Problems, volumes: list[Object], path: str, pod: str
             problems.required(f"{where}.name")
         else:
             problems.invalid(f"{where}.name", name, *dns_label(name))
-        if name in names:
+        if name in sound:
             problems.duplicate(f"{where}.name", name)
         if len(problems.causes) == before:
-            names.add(name)
+            sound[name] = volume
         claim = (volume.get("persistentVolumeClaim") or {}).get("claimName") or ""
         if claim in made:
             why = "must not reference a PVC that gets created for an ephemeral volume"
             problems.invalid(f"{where}.persistentVolumeClaim.claimName", claim, why)
+    return sound
 
 
 def check_claim_spec(problems: Problems, spec: Object, path: str) -> None:
@@ -93,25 +99,50 @@ def check_resource_claims(problems: Problems, claims: list[Object], path: str) -
 
 
 def _source(problems: Problems, volume: Object, path: str, pod: str) -> None:
-    """Exactly one source; of claims also what is in them."""
-    kinds = [key for key in _SOURCES if volume.get(key) is not None]
-    for kind in kinds[1:]:
-        problems.forbidden(f"{path}.{kind}", "may not specify more than 1 volume type")
-    if not kinds:
+    """Exactly one source, and what is in it."""
+    given = [key for key in _SOURCES if volume.get(key) is not None]
+    if not given:
         problems.required(path, "must specify a volume type")
         return
-    first, source = kinds[0], volume[kinds[0]]
-    where = f"{path}.{first}"
-    if first == "persistentVolumeClaim" and not source.get("claimName"):
-        problems.required(f"{where}.claimName")
-    if first == "ephemeral":
-        template = source.get("volumeClaimTemplate")
-        if template is None:
-            problems.required(f"{where}.volumeClaimTemplate")
-        else:
-            check_claim_spec(problems, template.get("spec") or {}, f"{where}.volumeClaimTemplate.spec")
-        name = f"{pod}-{volume.get('name') or ''}"
-        if pod and volume.get("name"):
-            problems.invalid(
-                f"{path}.name", volume["name"], *(f'PVC name "{name}": {why}' for why in dns_subdomain(name))
-            )
+    first, source, name = given[0], volume[given[0]], volume.get("name") or ""
+    if first in SOURCE_CHECKS:
+        SOURCE_CHECKS[first](problems, source, f"{path}.{SOURCE_PATHS.get(first, first)}")
+    elif first == "emptyDir":
+        if amounts({"size": source.get("sizeLimit") or "0"})["size"] < Quantity.from_units(0):
+            problems.forbidden(f"{path}.emptyDir.sizeLimit", "SizeLimit field must be a valid resource quantity")
+    elif first == "ephemeral":
+        _ephemeral(problems, source, name, path, pod)
+    else:
+        _image(problems, source, f"{path}.image", in_pod=bool(pod))
+    for kind in given[1:]:
+        problems.forbidden(f"{path}.{_SOURCES[kind]}", "may not specify more than 1 volume type")
+    iscsi = volume.get("iscsi") or {}
+    whole = f"{name}:{iscsi.get('targetPortal') or ''}"
+    if iscsi.get("initiatorName") is not None and len(whole.encode()) > _LONGEST_PORTAL:
+        why = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters"
+        problems.invalid(f"{path}.name", name, f"{why} if iscsi.initiatorName is specified.")
+
+
+def _ephemeral(problems: Problems, source: Object, volume: str, path: str, pod: str) -> None:
+    template, where = source.get("volumeClaimTemplate"), f"{path}.ephemeral.volumeClaimTemplate"
+    if template is None:
+        problems.required(where)
+    else:
+        metadata = template.get("metadata") or {}
+        check_annotations(problems, metadata.get("annotations"), f"{where}.metadata.annotations")
+        check_labels(problems, metadata.get("labels"), f"{where}.metadata.labels")
+        for key in _METADATA:
+            if metadata.get(key):
+                problems.forbidden(f"{where}.metadata.{_SPELT.get(key, key)}", "cannot be set")
+        check_claim_spec(problems, template.get("spec") or {}, f"{where}.spec")
+    if pod and volume:
+        name = f"{pod}-{volume}"
+        problems.invalid(f"{path}.name", volume, *(f'PVC name "{name}": {why}' for why in dns_subdomain(name)))
+
+
+def _image(problems: Problems, source: Object, path: str, *, in_pod: bool) -> None:
+    if in_pod and not source.get("reference"):
+        problems.required(f"{path}.reference")
+    pull = source.get("pullPolicy")
+    if pull and pull not in _PULLS:
+        problems.unsupported(f"{path}.pullPolicy", pull, _PULLS)

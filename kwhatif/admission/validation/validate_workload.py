@@ -12,8 +12,9 @@ from kwhatif.admission.validation.name_rules import check_labels, dns_label
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_affinity import check_label_selector
 from kwhatif.admission.validation.validate_job import check_cron_job, check_job
-from kwhatif.admission.validation.validate_metadata import check_metadata
+from kwhatif.admission.validation.validate_metadata import check_annotations, check_metadata
 from kwhatif.admission.validation.validate_pod import check_pod
+from kwhatif.admission.validation.validate_profiles import check_pod_annotations
 from kwhatif.admission.validation.validate_strategy import check_daemon_set, check_deployment, check_stateful_set
 from kwhatif.admission.validation.validate_template import (
     check_template,
@@ -108,13 +109,26 @@ def _selected_template(problems: Problems, spec: Object, empty_for: str, owner: 
         problems.invalid("spec.selector", shown_selector(selector or {}), why)
     if not broken:
         labels_match(problems, spec, selector)
-        claims = {(claim.get("metadata") or {}).get("name") for claim in each(spec, "volumeClaimTemplates")}
-        check_template(problems, spec, "spec.template", replaced_volumes=claims)
         if owner == "StatefulSet":
-            labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
-            check_labels(problems, labels, "spec.template.labels")
+            _set_template(problems, spec)
+        else:
+            check_template(problems, spec, "spec.template")
     if not broken or owner == "StatefulSet":
         only_always(problems, spec, owner)
+
+
+def _set_template(problems: Problems, spec: Object) -> None:
+    """The template of a stateful set, whose controller gives pods their names and the volumes of their claims."""
+    template = spec.get("template") or {}
+    pod, metadata = template.get("spec") or {}, template.get("metadata") or {}
+    names = [(claim.get("metadata") or {}).get("name") for claim in each(spec, "volumeClaimTemplates")]
+    claimed = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
+    kept = [volume for volume in each(pod, "volumes") if volume.get("name") not in names]
+    pod = {**pod, "hostname": "", "subdomain": "", "volumes": claimed + kept}
+    check_template(problems, {"template": {**template, "spec": pod}}, "spec.template")
+    check_labels(problems, metadata.get("labels"), "spec.template.labels")
+    check_annotations(problems, metadata.get("annotations"), "spec.template.annotations")
+    check_pod_annotations(problems, metadata, pod, "spec.template.annotations")
 
 
 CHECKERS = {

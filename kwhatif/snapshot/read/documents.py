@@ -10,7 +10,7 @@ import msgspec
 
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
-from kwhatif.snapshot.read.json_reader import read_json
+from kwhatif.snapshot.read.json_reader import check_keys, read_json
 from kwhatif.snapshot.read.yaml_reader import read_yaml
 
 __all__ = ["Document", "Origin", "read_documents"]
@@ -54,8 +54,10 @@ class Document:
         return str(self.origin)
 
 
-def read_documents(text: Text) -> list[Document]:
-    """All documents of a text that hold something. Raises InputError.
+def read_documents(text: Text, *, strictly: bool = False) -> list[Document]:
+    """All documents of a text that hold something. Raises InputError; ``strictly``, also for a key that comes twice.
+
+    YAML in which one does is always refused.
 
     What begins with a bracket is JSON, as kubectl has it; if it is not sound JSON it may still be YAML that
     begins with one, unless its name ends in .json.
@@ -73,6 +75,8 @@ def read_documents(text: Text) -> list[Document]:
             if _YAML_NAME.search(text.name):
                 raise
             raise error from None
+    for document in documents if strictly else ():
+        check_keys(document.value, text.name)
     return [Document(Origin(text.name, d.number, d.line), d.value) for d in documents]
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from kwhatif.api.decode import before_trailing, syntax_error
+from kwhatif.api.mismatch import step
 from kwhatif.errors import InputError
 
-__all__ = ["MAX_DEPTH", "JsonDocument", "read_json"]
+__all__ = ["MAX_DEPTH", "JsonDocument", "check_keys", "read_json"]
 
 MAX_DEPTH = 200
 
@@ -54,6 +57,32 @@ def read_json(data: bytes, source: str) -> Iterator[JsonDocument]:
         except RecursionError:
             raise _too_deep(source) from None
         yield JsonDocument(number, line, value)
+
+
+def check_keys(value: msgspec.Raw, source: str) -> None:
+    """Raises InputError for a key that comes twice in an object, which kubectl's strict reading refuses."""
+    place = _twice(json.loads(bytes(value), object_pairs_hook=_Pairs), "$")
+    if place:
+        raise InputError("this key appears twice", source=source, place=place)
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object with all its keys."""
+
+
+def _twice(value: Any, place: str) -> str:
+    """Where the first key stands that comes twice, empty if none does."""
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for key, item in value:
+            inner = place + step(key)
+            found = inner if key in seen else _twice(item, inner)
+            seen.add(key)
+            if found:
+                return found
+    elif isinstance(value, list):
+        return next(filter(None, (_twice(item, f"{place}[{i}]") for i, item in enumerate(value))), "")
+    return ""
 
 
 def _after_space(data: bytes, start: int) -> int:

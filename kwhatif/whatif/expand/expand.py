@@ -30,7 +30,7 @@ from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.versions import DEFAULT_MINOR
 from kwhatif.whatif.expand.world import nodes_of, world_of
-from kwhatif.whatif.fidelity.left_out import completed
+from kwhatif.whatif.fidelity.left_out import completed, without_emptied
 from kwhatif.whatif.session import Asked
 from kwhatif.workloads.controllers import TemplatePath, makes_pods, reconcile
 from kwhatif.workloads.objects import controller_of, section
@@ -244,7 +244,7 @@ class _Expansion:
         trails: dict[str, tuple[Change, ...]] = {}
 
         def admit(body: Object) -> Object | None:
-            answer = self._server.create(body)
+            answer = self._server.create(without_emptied(body, dropped))
             if isinstance(answer, Refused):
                 failed = FailedCreate(owner=name, message=f"Error creating: {answer.message}", pods=1, origin=origin)
                 if failed not in self._done.failed:

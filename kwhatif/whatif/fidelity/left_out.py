@@ -14,7 +14,16 @@ from kwhatif.snapshot.live.pruning import prune_template
 from kwhatif.workloads.objects import section
 from kwhatif.workloads.templates import same_template
 
-__all__ = ["completed", "template_gap"]
+__all__ = ["completed", "template_gap", "without_emptied"]
+
+
+def without_emptied(pod: Object, dropped: Collection[str]) -> Object:
+    """A pod without the volumes of which only the kind was kept: as they stand, no API server would take them."""
+    volumes = (pod.get("spec") or {}).get("volumes")
+    if "volumes" not in dropped or not volumes:
+        return pod
+    kept = [volume for volume in volumes if not any(s == {} and key != "emptyDir" for key, s in volume.items())]
+    return pod if len(kept) == len(volumes) else {**pod, "spec": {**pod["spec"], "volumes": kept}}
 
 
 def completed(stored: Object, new: Object, dropped: Collection[str]) -> Object:
