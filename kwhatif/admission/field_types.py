@@ -5,8 +5,6 @@ Upstream: staging/src/k8s.io/api (core/v1, apps/v1, batch/v1, scheduling/v1, nod
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from kwhatif.api.core import Pod, PodSpec, ResourceList, ResourceRequirements, Toleration, Volume
@@ -84,6 +82,8 @@ class _Retention(Base):
 class _WorkloadSpec(Base):
     replicas: Int32 | None = None
     min_ready_seconds: Int32 | None = None
+    revision_history_limit: Int32 | None = None
+    progress_deadline_seconds: Int32 | None = None
     paused: bool | None = None
     selector: LabelSelector | None = None
     template: _Template | None = None
@@ -111,6 +111,36 @@ class _ReplicationController(Resource):
     spec: _ReplicationControllerSpec | None = None
 
 
+class _ExitCodes(Base):
+    container_name: str | None = None
+    operator: str | None = None
+    values: list[Int32] | None = None
+
+
+class _Condition(Base):
+    type: str | None = None
+    status: str | None = None
+
+
+class _FailureRule(Base):
+    action: str | None = None
+    on_exit_codes: _ExitCodes | None = None
+    on_pod_conditions: list[_Condition | None] | None = None
+
+
+class _FailurePolicy(Base):
+    rules: list[_FailureRule | None] | None = None
+
+
+class _SuccessRule(Base):
+    succeeded_indexes: str | None = None
+    succeeded_count: Int32 | None = None
+
+
+class _SuccessPolicy(Base):
+    rules: list[_SuccessRule | None] | None = None
+
+
 class _JobSpec(Base):
     parallelism: Int32 | None = None
     completions: Int32 | None = None
@@ -124,7 +154,10 @@ class _JobSpec(Base):
     manual_selector: bool | None = None
     selector: LabelSelector | None = None
     template: _Template | None = None
-    pod_failure_policy: dict[str, Any] | None = None
+    pod_failure_policy: _FailurePolicy | None = None
+    success_policy: _SuccessPolicy | None = None
+    pod_replacement_policy: str | None = None
+    managed_by: str | None = None
 
 
 class _Job(Resource):
@@ -140,7 +173,10 @@ class _CronJobSpec(Base):
     schedule: str | None = None
     concurrency_policy: str | None = None
     suspend: bool | None = None
+    time_zone: str | None = None
     starting_deadline_seconds: Int64 | None = None
+    successful_jobs_history_limit: Int32 | None = None
+    failed_jobs_history_limit: Int32 | None = None
     job_template: _JobTemplate | None = None
 
 

@@ -80,8 +80,25 @@ OBJECTS: list[Json] = [
     workload("StatefulSet", ordinals={"start": 1}, volumeClaimTemplates=[claim()]),
     workload("DaemonSet"),
     make("ReplicationController", "rc", spec={"template": template()}),
-    job(completionMode="Indexed", completions=2, podFailurePolicy={"rules": []}),
-    make("CronJob", "cj", "batch/v1", spec={"schedule": "* * * * *", "jobTemplate": {"spec": job()["spec"]}}),
+    job(
+        completionMode="Indexed",
+        completions=2,
+        managedBy="acme.io/jobs",
+        podReplacementPolicy="Failed",
+        podFailurePolicy={
+            "rules": [
+                {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [1]}},
+                {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+            ]
+        },
+        successPolicy={"rules": [{"succeededIndexes": "0-1", "succeededCount": 1}]},
+    ),
+    make(
+        "CronJob",
+        "cj",
+        "batch/v1",
+        spec={"schedule": "* * * * *", "timeZone": "Etc/UTC", "jobTemplate": {"spec": job()["spec"]}},
+    ),
 ]
 
 

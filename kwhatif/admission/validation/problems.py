@@ -33,6 +33,10 @@ class Problems:
         for why in whys:
             self._note(path, f"Invalid value: {_shown(value)}", why)
 
+    def wrong(self, path: str, why: str) -> None:
+        """Something is wrong with a value that is not worth showing."""
+        self._note(path, "Invalid value", why)
+
     def duplicate(self, path: str, value: Any) -> None:
         self._note(path, f"Duplicate value: {_shown(value)}", "")
 

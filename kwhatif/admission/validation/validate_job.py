@@ -1,11 +1,18 @@
 """Rules for jobs and cron jobs.
 
-Upstream: pkg/apis/batch/validation/validation.go. A cron job's schedule is not read: one run of it is looked at.
+Upstream: pkg/apis/batch/validation/validation.go.
 """
 
 from __future__ import annotations
 
 from kwhatif.admission.answer import Object
+from kwhatif.admission.validation.choices import check_domain_path
+from kwhatif.admission.validation.cron_schedule import check_schedule, check_time_zone
+from kwhatif.admission.validation.job_policies import (
+    check_pod_failure_policy,
+    check_pod_replacement_policy,
+    check_success_policy,
+)
 from kwhatif.admission.validation.name_rules import dns_label
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_affinity import check_label_selector
@@ -25,6 +32,9 @@ _COUNTS = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit"
 _MODES = ("NonIndexed", "Indexed")
 _MOST_PARALLEL = 100_000
 _LONGEST_CRON_JOB_NAME = 52
+_LONGEST_MANAGER = 63
+# With more completions than this, and failures counted by index, less is allowed.
+_MANY_COMPLETIONS, _MOST_PARALLEL_OF_MANY, _MOST_FAILED_OF_MANY = 100_000, 10_000, 10_000
 
 
 def check_job(problems: Problems, job: Object) -> None:
@@ -51,7 +61,10 @@ def check_cron_job(problems: Problems, cron_job: Object) -> None:
     check_metadata(problems, cron_job)
     if not spec.get("schedule"):
         problems.required("spec.schedule")
+    else:
+        check_schedule(problems, spec, "spec.schedule")
     not_negative(problems, spec, "startingDeadlineSeconds")
+    check_time_zone(problems, spec.get("timeZone"), "spec.timeZone")
     policy = spec.get("concurrencyPolicy")
     if policy not in ("Allow", "Forbid", "Replace"):
         problems.unsupported("spec.concurrencyPolicy", policy, ("Allow", "Forbid", "Replace"))
@@ -62,6 +75,8 @@ def check_cron_job(problems: Problems, cron_job: Object) -> None:
         problems.invalid("spec.jobTemplate.spec.selector", shown, "`selector` will be auto-generated")
     if job.get("manualSelector"):
         problems.unsupported("spec.jobTemplate.spec.manualSelector", True, ("nil", "false"))
+    not_negative(problems, spec, "successfulJobsHistoryLimit")
+    not_negative(problems, spec, "failedJobsHistoryLimit")
     if len(name.encode()) > _LONGEST_CRON_JOB_NAME:
         problems.invalid("metadata.name", name, f"must be no more than {_LONGEST_CRON_JOB_NAME} characters")
 
@@ -91,6 +106,11 @@ def _job_spec(problems: Problems, spec: Object, path: str) -> None:
         not_negative(problems, spec, key, path)
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         problems.required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
+    manager = spec.get("managedBy")
+    if manager is not None:
+        check_domain_path(problems, manager, f"{path}.managedBy")
+        if len(manager.encode()) > _LONGEST_MANAGER:
+            problems.too_long(f"{path}.managedBy", _LONGEST_MANAGER)
     mode = spec.get("completionMode")
     if mode is not None and mode not in _MODES:
         problems.unsupported(f"{path}.completionMode", mode, _MODES)
@@ -100,6 +120,9 @@ def _job_spec(problems: Problems, spec: Object, path: str) -> None:
         for key in ("backoffLimitPerIndex", "maxFailedIndexes"):
             if spec.get(key) is not None:
                 problems.invalid(f"{path}.{key}", spec[key], "requires indexed completion mode")
+    check_pod_failure_policy(problems, spec, f"{path}.podFailurePolicy")
+    check_success_policy(problems, spec, f"{path}.successPolicy")
+    check_pod_replacement_policy(problems, spec, f"{path}.podReplacementPolicy")
     check_template(problems, spec, f"{path}.template")
     _restart_policy(problems, spec, f"{path}.template.spec.restartPolicy")
 
@@ -113,6 +136,21 @@ def _indexed(problems: Problems, spec: Object, path: str) -> None:
         problems.invalid(f"{path}.parallelism", parallelism, why)
     if completions is not None and failed is not None and failed > completions:
         problems.invalid(f"{path}.maxFailedIndexes", failed, "must be less than or equal to completions")
+    if failed is not None and failed > _MOST_PARALLEL:
+        problems.invalid(f"{path}.maxFailedIndexes", failed, f"must be less than or equal to {_MOST_PARALLEL}")
+    if (completions or 0) <= _MANY_COMPLETIONS or spec.get("backoffLimitPerIndex") is None:
+        return
+    if failed is None:
+        why = f"must be specified when completions is above {_MANY_COMPLETIONS}"
+        problems.required(f"{path}.maxFailedIndexes", why)
+    when = f"when completions are above {_MANY_COMPLETIONS} and used with backoff limit per index"
+    if parallelism is not None and parallelism > _MOST_PARALLEL_OF_MANY:
+        why = f"must be less than or equal to {_MOST_PARALLEL_OF_MANY} {when}"
+        problems.invalid(f"{path}.parallelism", parallelism, why)
+    if failed is not None and failed > _MOST_FAILED_OF_MANY:
+        problems.invalid(
+            f"{path}.maxFailedIndexes", failed, f"must be less than or equal to {_MOST_FAILED_OF_MANY} {when}"
+        )
 
 
 def _restart_policy(problems: Problems, spec: Object, path: str) -> None:

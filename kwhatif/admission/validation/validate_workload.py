@@ -27,6 +27,8 @@ from kwhatif.admission.validation.validate_volumes import check_claim_spec
 
 __all__ = ["CHECKERS"]
 
+_USUAL_DEADLINE = 600
+
 
 def _deployment(problems: Problems, obj: Object) -> None:
     spec = obj.get("spec") or {}
@@ -35,6 +37,12 @@ def _deployment(problems: Problems, obj: Object) -> None:
     _selected_template(problems, spec, "deployment", "ReplicaSet")
     check_deployment(problems, spec.get("strategy") or {}, "spec.strategy")
     not_negative(problems, spec, "minReadySeconds")
+    not_negative(problems, spec, "revisionHistoryLimit")
+    not_negative(problems, spec, "progressDeadlineSeconds")
+    deadline = spec.get("progressDeadlineSeconds")
+    deadline = _USUAL_DEADLINE if deadline is None else deadline
+    if deadline <= (spec.get("minReadySeconds") or 0):
+        problems.invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
 
 
 def _replica_set(problems: Problems, obj: Object) -> None:
@@ -86,6 +94,7 @@ def _daemon_set(problems: Problems, obj: Object) -> None:
     only_always(problems, spec, "DaemonSet")
     not_negative(problems, spec, "minReadySeconds")
     check_daemon_set(problems, spec.get("updateStrategy") or {}, "spec.updateStrategy")
+    not_negative(problems, spec, "revisionHistoryLimit")
 
 
 def _claim(problems: Problems, obj: Object) -> None:
