@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import sha256
 
 from kwhatif.admission.answer import Answer, Created, Object, Refused
@@ -78,7 +79,7 @@ class ApiServer:
         self._identify(request.object)
         refused = self._passes(request)
         if refused is not None:
-            return refused
+            return replace(refused, warnings=tuple(request.warnings))
         name = name_of(request.object)
         if self.world.get(obj["kind"], request.namespace, name) is not None:
             message = f'{resource_name(request.object)} "{name}" already exists'
@@ -97,7 +98,7 @@ class ApiServer:
         request = Request(copied(obj), self.world, old)
         self._take_over(request, old)
         refused = self._passes(request)
-        return self._stored(request) if refused is None else refused
+        return self._stored(request) if refused is None else replace(refused, warnings=tuple(request.warnings))
 
     def _passes(self, request: Request) -> Refused | None:
         if self.judges(request.object):

@@ -23,6 +23,8 @@ def default_pod(request: Request) -> None:
     """Complete a pod."""
     spec = within(request.object, "spec")
     default_pod_spec(spec)
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     for key in ("containers", "initContainers"):
         for i, container in enumerate(each(spec, key)):
             _requests_from_limits(request, container, f"spec.{key}[{i}].resources.requests")

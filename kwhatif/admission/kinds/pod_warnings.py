@@ -1,0 +1,210 @@
+"""What the server says of pods and of pod templates that it takes: what is deprecated, or hardly what is meant.
+
+Upstream: pkg/api/pod/warnings.go and, for names, the strategies of pkg/registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.defaulting.app_armor import profile_of
+from kwhatif.admission.kinds.deprecated_labels import DEPRECATED_LABELS, term_warnings
+from kwhatif.admission.kinds.path_overlaps import overlaps
+from kwhatif.admission.plugins.container_amounts import amounts
+from kwhatif.admission.request import containers_of, each
+from kwhatif.admission.validation.addresses import address_warnings
+from kwhatif.admission.validation.name_rules import dns_label
+from kwhatif.admission.validation.validate_profiles import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD
+
+__all__ = ["claim_warnings", "name_warnings", "pod_warnings"]
+
+_ANNOTATIONS = {
+    "scheduler.alpha.kubernetes.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
+    "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
+    "security.alpha.kubernetes.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
+}
+_VOLUMES = {
+    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
+    "gitRepo": "deprecated in v1.11, and disabled by default in v1.33+",
+    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
+    "flocker": "deprecated in v1.22, non-functional in v1.25+",
+    "storageos": "deprecated in v1.22, non-functional in v1.25+",
+    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
+    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
+    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
+    "rbd": "deprecated in v1.28, non-functional in v1.31+",
+}
+_SPELT = {"storageos": "storageOS"}
+_NO_SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+_NO_ARMOR = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+_NULL = "a null labelSelector results in matching no pod"
+_BYTES = ("memory", "ephemeral-storage")
+
+
+def name_warnings(name: str, used: str) -> Iterator[str]:
+    """Of a name that becomes a hostname; ``used`` is where."""
+    wrong = dns_label(name)
+    if wrong:
+        surprise = "which can result in surprising behavior; a DNS label is recommended"
+        yield f"metadata.name: this is used in {used}, {surprise}: [{' '.join(wrong)}]"
+
+
+def pod_warnings(pod: Object, path: str = "") -> Iterator[str]:
+    """``path`` is that of a template, with a dot at its end, and empty for a pod."""
+    spec, annotations = pod.get("spec") or {}, (pod.get("metadata") or {}).get("annotations") or {}
+    yield from _selectors(spec, f"{path}spec")
+    for key in annotations.keys() & _ANNOTATIONS.keys():
+        yield f"{path}metadata.annotations[{key}]: {_ANNOTATIONS[key]}"
+    for i, volume in enumerate(each(spec, "volumes")):
+        yield from _volume(volume, f"{path}spec.volumes[{i}]")
+    yield from _twice(spec, "hostAliases", "ip", f"{path}spec")
+    yield from _twice(spec, "imagePullSecrets", "name", f"{path}spec")
+    for i, secret in enumerate(each(spec, "imagePullSecrets")):
+        if not secret.get("name"):
+            yield f'{path}spec.imagePullSecrets[{i}].name: invalid empty name ""'
+    yield from _fractions(spec.get("overhead"), _BYTES, f"{path}spec.overhead")
+    if annotations:
+        yield from _profiles(spec, annotations, f"{path}metadata.annotations", template=bool(path))
+    containers = containers_of(spec, f"{path}spec")
+    for where, container in containers:
+        for side in ("limits", "requests"):
+            yield from _fractions((container.get("resources") or {}).get(side), _BYTES, f"{where}.resources.{side}")
+        yield from _variables(each(container, "env"), where)
+    yield from _ports(containers)
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        told = "must be >= 0; negative values are invalid and will be treated as 1"
+        yield f"{path}spec.terminationGracePeriodSeconds: {told}"
+    for i, server in enumerate((spec.get("dnsConfig") or {}).get("nameservers") or ()):
+        yield from address_warnings(f"{path}spec.dnsConfig.nameservers[{i}]", server)
+    for i, alias in enumerate(each(spec, "hostAliases")):
+        yield from address_warnings(f"{path}spec.hostAliases[{i}].ip", alias.get("ip") or "")
+
+
+def claim_warnings(spec: Object | None, path: str) -> Iterator[str]:
+    """Of the spec of a claim."""
+    resources = (spec or {}).get("resources") or {}
+    for side in ("requests", "limits"):
+        yield from _fractions(resources.get(side), ("storage",), f"{path}.resources.{side}")
+
+
+def _selectors(spec: Object, path: str) -> Iterator[str]:
+    for key in (spec.get("nodeSelector") or {}).keys() & DEPRECATED_LABELS.keys():
+        yield f"{path}.nodeSelector[{key}]: {DEPRECATED_LABELS[key]}"
+    affinity = spec.get("affinity") or {}
+    node, ignored = affinity.get("nodeAffinity") or {}, "DuringSchedulingIgnoredDuringExecution"
+    where = f"{path}.affinity.nodeAffinity"
+    for i, term in enumerate(each(node.get(f"required{ignored}"), "nodeSelectorTerms")):
+        yield from term_warnings(term, f"{where}.required{ignored}.nodeSelectorTerms[{i}]")
+    for i, term in enumerate(each(node, f"preferred{ignored}")):
+        preference = term.get("preference") or {}
+        yield from term_warnings(preference, f"{where}.preferred{ignored}[{i}].preference", values=True)
+    for i, spread in enumerate(each(spec, "topologySpreadConstraints")):
+        where, key = f"{path}.topologySpreadConstraints[{i}]", spread.get("topologyKey") or ""
+        if key in DEPRECATED_LABELS:
+            yield f"{where}.topologyKey: {key} is {DEPRECATED_LABELS[key]}"
+        if spread.get("labelSelector") is None:
+            yield f"{where}.labelSelector: {_NULL}"
+    for side in ("podAffinity", "podAntiAffinity"):
+        own, where = affinity.get(side) or {}, f"{path}.affinity.{side}"
+        for i, term in enumerate(each(own, f"required{ignored}")):
+            if term.get("labelSelector") is None:
+                yield f"{where}.required{ignored}[{i}].labelSelector: {_NULL}"
+        for i, weighted in enumerate(each(own, f"preferred{ignored}")):
+            if (weighted.get("podAffinityTerm") or {}).get("labelSelector") is None:
+                yield f"{where}.preferred{ignored}[{i}].podAffinityTerm.labelSelector: {_NULL}"
+
+
+def _volume(volume: Object, path: str) -> Iterator[str]:
+    for key in volume.keys() & _VOLUMES.keys():
+        if volume[key] is not None:
+            yield f"{path}.{_SPELT.get(key, key)}: {_VOLUMES[key]}"
+    template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+    if template:
+        yield from claim_warnings(template.get("spec"), f"{path}.ephemeral.volumeClaimTemplate.spec")
+    yield from overlaps(volume)
+
+
+def _twice(spec: Object, key: str, told: str, path: str) -> Iterator[str]:
+    seen: set[str] = set()
+    for i, item in enumerate(each(spec, key)):
+        value = item.get(told) or ""
+        if value in seen:
+            yield f'{path}.{key}[{i}].{told}: duplicate {told} "{value}"'
+        seen.add(value)
+
+
+def _fractions(listed: Mapping[str, Any] | None, names: tuple[str, ...], path: str) -> Iterator[str]:
+    """Of amounts that are counted in bytes, and are no whole number."""
+    if not listed:
+        return
+    for name, amount in amounts({name: listed[name] for name in names if name in listed}).items():
+        if amount.milli_value() % 1000:
+            yield f'{path}[{name}]: fractional byte value "{amount}" is invalid, must be an integer'
+
+
+def _profiles(spec: Object, annotations: Mapping[str, str], path: str, *, template: bool) -> Iterator[str]:
+    """Of profiles that stand in annotations alone. What a pod says of AppArmor is told where it becomes a field."""
+    own = spec.get("securityContext") or {}
+    if SECCOMP_POD in annotations and own.get("seccompProfile") is None:
+        yield f"{path}[{SECCOMP_POD}]: {_NO_SECCOMP}"
+    for _, container in containers_of(spec, ""):
+        context, name = container.get("securityContext") or {}, container.get("name")
+        key = f"{SECCOMP_CONTAINER}{name}"
+        if key in annotations and context.get("seccompProfile") is None:
+            yield f"{path}[{key}]: {_NO_SECCOMP}"
+        key = f"{APP_ARMOR}{name}"
+        if template and key in annotations and context.get("appArmorProfile") is None:
+            wanted = own.get("appArmorProfile")
+            if wanted is None or wanted != profile_of(annotations[key]):
+                yield f"{path}[{key}]: {_NO_ARMOR}"
+
+
+def _variables(variables: list[Object], path: str) -> Iterator[str]:
+    seen: set[str] = set()
+    for i, variable in enumerate(variables):
+        name, value = variable.get("name") or "", variable.get("value") or ""
+        before = f"$({name})"
+        if name in seen and (variable.get("valueFrom") is not None or value == before or before not in value):
+            yield f'{path}.env[{i}]: hides previous definition of "{name}", which may be dropped when using apply'
+        seen.add(name)
+
+
+def _ports(containers: list[tuple[str, Object]]) -> Iterator[str]:
+    taken: dict[tuple[int, str], list[tuple[str, Object]]] = {}
+    names: dict[str, str] = {}
+    for path, container in containers:
+        for i, port in enumerate(each(container, "ports")):
+            where, name = f"{path}.ports[{i}]", port.get("name") or ""
+            if port.get("hostIP") and not port.get("hostPort"):
+                yield f"{where}: hostIP set without hostPort: {_spelt(port)}"
+            others = taken.setdefault((port.get("containerPort") or 0, port.get("protocol") or "TCP"), [])
+            for place, other in others:
+                how = _clash(port, other)
+                if how:
+                    yield f"{where}: {how} port definition with {place}"
+            others.append((where, port))
+            if name in names:
+                will = f"services and probes that select ports by name will use {names[name]}"
+                yield f'{where}: duplicate port name "{name}" with {names[name]}, {will}'
+            elif name:
+                names[name] = where
+
+
+def _clash(one: Object, other: Object) -> str:
+    """How two definitions of the same port of a pod differ in what they take of its node."""
+    host, port = one.get("hostIP") or "", one.get("hostPort") or 0
+    other_host, other_port = other.get("hostIP") or "", other.get("hostPort") or 0
+    if (host, port) == (other_host, other_port):
+        return "duplicate"
+    if not port or not other_port:
+        return "overlapping"
+    return "dangerously ambiguous" if port == other_port and bool(host) != bool(other_host) else ""
+
+
+def _spelt(port: Object) -> str:
+    """A port as Go prints it."""
+    keys = (("Name", "name", ""), ("HostPort", "hostPort", 0), ("ContainerPort", "containerPort", 0))
+    told = [f"{go}:{port.get(key) or none}" for go, key, none in keys]
+    return f"{{{' '.join(told)} Protocol:{port.get('protocol') or 'TCP'} HostIP:{port['hostIP']}}}"
