@@ -16,6 +16,7 @@ from kwhatif.admission.plugins import (
     default_toleration_seconds,
     extended_resource_toleration,
     limit_ranger,
+    mutating_admission_policy,
     namespace_lifecycle,
     pod_node_selector,
     pod_security,
@@ -24,6 +25,7 @@ from kwhatif.admission.plugins import (
     priority,
     runtime_class,
     service_account,
+    validating_admission_policy,
 )
 from kwhatif.admission.request import Request
 from kwhatif.errors import UsageError
@@ -61,6 +63,8 @@ PLUGINS: tuple[Plugin, ...] = (
     Plugin.of("RuntimeClass", runtime_class),
     Plugin.of("PodTopologyLabels", pod_topology_labels),
     Plugin.of("PodSecurity", pod_security),
+    Plugin.of("MutatingAdmissionPolicy", mutating_admission_policy),
+    Plugin.of("ValidatingAdmissionPolicy", validating_admission_policy),
 )
 
 QUOTA = "ResourceQuota"

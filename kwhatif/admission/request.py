@@ -17,7 +17,8 @@ _LEAVES = frozenset({str, int, float, bool, type(None)})
 @dataclass(slots=True)
 class Request:
     """``object`` is ours to alter; ``old`` is what is stored when the request is an update. It is ``named`` once a name
-    that only begins in the manifest has its end.
+    that only begins in the manifest has its end. Where a policy has ``mutated`` the object, what may change it is asked
+    ``again``.
     """
 
     object: Object
@@ -26,6 +27,8 @@ class Request:
     changes: list[Change] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     named: bool = True
+    mutated: bool = False
+    again: bool = False
 
     @property
     def kind(self) -> str:
@@ -35,6 +38,12 @@ class Request:
     @property
     def namespace(self) -> str:
         return namespace_of(self.object)
+
+    @property
+    def named_as(self) -> str:
+        """The name that was asked for; empty where the server makes one up."""
+        metadata = self.object.get("metadata") or {}
+        return "" if self.old is None and metadata.get("generateName") else str(metadata.get("name") or "")
 
     def changed(self, step: str, path: str, text: str) -> None:
         self.changes.append(Change(step, path, text))

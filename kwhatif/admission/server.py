@@ -106,10 +106,9 @@ class ApiServer:
         strategy = strategy_of(request.object)
         strategy.defaults(request, within(request.object, "spec") if strategy.has_spec else request.object)
         request.named = False
-        for plugin in self._plugins:
-            refused = plugin.admit(request) if plugin.admit else None
-            if refused is not None:
-                return refused
+        refused = self._admitted(request)
+        if refused is not None:
+            return refused
         request.named = True
         generate_selector(request)
         merge_label_keys(request)
@@ -128,6 +127,17 @@ class ApiServer:
             if refused is not None:
                 return refused
         return self._quotas.check(request) if self._quotas else None
+
+    def _admitted(self, request: Request) -> Refused | None:
+        """Whoever may change the object is asked, and once more if a policy has changed it."""
+        for request.again in (False, True):
+            for plugin in self._plugins:
+                refused = plugin.admit(request) if plugin.admit else None
+                if refused is not None:
+                    return refused
+            if not request.mutated:
+                break
+        return None
 
     def _stored(self, request: Request) -> Created:
         self.world.put(request.object)

@@ -14,12 +14,12 @@ from kwhatif.cel.faults import CompileError, Fault, OverBudget
 from kwhatif.cel.kinds import BOOL, DYN, INT, TYPE, Kind, fits, join, list_of, map_of, optional_of, settled
 from kwhatif.cel.operators import NO_OVERLOAD, find
 from kwhatif.cel.overloads import Overload, Table
-from kwhatif.cel.syntax import Call, Ident, ListOf, Literal, MapOf, Node, Select
-from kwhatif.cel.values import TYPE_NAMES, Optional, TypeValue, UInt, name_of
+from kwhatif.cel.syntax import Call, Ident, ListOf, Literal, MapOf, Node, Select, StructOf
+from kwhatif.cel.values import TYPE_NAMES, Optional, Struct, TypeValue, UInt, name_of
 
 __all__ = ["Code", "Compiler", "Run", "Scope"]
 
-LIST_COST, MAP_COST = 10, 30
+LIST_COST, MAP_COST, STRUCT_COST = 10, 30, 40
 
 
 class Scope:
@@ -57,7 +57,7 @@ class Code:
 class Compiler:
     """Compiles one expression.
 
-    ``fields`` are those of types that are objects; ``macros`` take the compiler and a call whose arguments are not
+    ``fields`` are those of types that are objects, ``messages`` of those that an expression can make; ``macros`` take the compiler and a call whose arguments are not
     to be compiled like others, and give None for a call that is none of theirs.
     """
 
@@ -68,7 +68,9 @@ class Compiler:
         fields: Mapping[str, Mapping[str, Kind]],
         functions: Table,
         macros: Mapping[str, Callable[[Compiler, Call], Code | None]],
+        messages: Mapping[str, Mapping[str, Kind]],
     ) -> None:
+        self._messages = messages
         self._text, self._fields, self._functions, self._macros = text, fields, functions, macros
         self._variables = {name: (kind, name) for name, kind in variables.items()}
         self._made = 0
@@ -92,6 +94,8 @@ class Compiler:
                 return self._list(node)
             case MapOf():
                 return self._map(node)
+            case StructOf():
+                return self._struct(node)
             case Call():
                 return self._call(node)
         raise AssertionError(node)
@@ -246,6 +250,29 @@ class Compiler:
             return found
 
         return Code(kind, run)
+
+    def _struct(self, node: StructOf) -> Code:
+        fields = self._messages.get(node.name)
+        if fields is None:
+            self.fail(node, f"undeclared reference to '{node.name}' (in container '')")
+        runs: list[tuple[str, Run, bool]] = []
+        for i, (field, value) in enumerate(node.entries):
+            want, code = fields.get(field), self.compile(value)
+            if want is None:
+                self.fail(value, f"undefined field '{field}'")
+            maybe = i in node.optional
+            kind = code.kind.params[0] if maybe and code.kind.name == "optional_type" else code.kind
+            if not fits(kind, want, {}):
+                self.fail(value, f"expected type of field '{field}' is '{want}' but provided type is '{kind}'")
+            runs.append((field, code.run, maybe))
+
+        def run(scope: Scope) -> Any:
+            values = ((field, part(scope), maybe) for field, part, maybe in runs)
+            made = {f: v.value if maybe else v for f, v, maybe in values if not maybe or v.there}
+            scope.spend(STRUCT_COST)
+            return Struct(node.name, made)
+
+        return Code(Kind(node.name), run)
 
     def _joined(self, kinds: list[Kind], nodes: list[Node]) -> Kind:
         kind = join(kinds)

@@ -20,7 +20,7 @@ __all__ = ["Program"]
 class Program:
     """An expression whose syntax and types are right. ``kind`` is the type of its result.
 
-    ``fields`` are those of the object types among ``variables``. Raises CompileError.
+    ``fields`` are those of the object types among ``variables``, ``messages`` those of what the expression can make. Raises CompileError.
     """
 
     def __init__(
@@ -29,10 +29,11 @@ class Program:
         variables: Mapping[str, Kind],
         fields: Mapping[str, Mapping[str, Kind]],
         more: Table | None = None,
+        messages: Mapping[str, Mapping[str, Kind]] | None = None,
     ) -> None:
         functions = {**_functions(), **(more or {})}
         try:
-            code = Compiler(text, variables, fields, functions, MACROS).compile(parse(text))
+            code = Compiler(text, variables, fields, functions, MACROS, {} if messages is None else messages).compile(parse(text))
         except RecursionError:
             raise CompileError(text, 0, "expression recursion limit exceeded") from None
         self.text, self.kind = text, code.kind

@@ -37,7 +37,7 @@ def _out_of(value: object, kind: str) -> Fault:
 def _to_int(value: Any) -> int:
     if isinstance(value, str):
         if not re.fullmatch(r"[+-]?[0-9]{1,99}", value) or not -(2**63) <= int(value) < 2**63:
-            raise Fault(f"type conversion error from 'string' to 'int': {value}")
+            raise _out_of(value, "int")
         return int(value)
     if isinstance(value, Timestamp):
         return value.nanos // 1_000_000_000
@@ -51,7 +51,7 @@ def _to_int(value: Any) -> int:
 def _to_uint(value: Any) -> UInt:
     if isinstance(value, str):
         if not re.fullmatch(r"[0-9]{1,99}", value) or int(value) >= 2**64:
-            raise Fault(f"type conversion error from 'string' to 'uint': {value}")
+            raise _out_of(value, "uint")
         return UInt(value)
     if (isinstance(value, float) and not isfinite(value)) or not 0 <= int(value) < 2**64:
         raise Fault("unsigned integer overflow")
@@ -62,7 +62,7 @@ def _to_double(value: Any) -> float:
     try:
         return float(value)
     except ValueError:
-        raise Fault(f'strconv.ParseFloat: parsing "{value}": invalid syntax') from None
+        raise _out_of(value, "double") from None
 
 
 def _to_bool(value: Any) -> bool:
@@ -89,8 +89,8 @@ def _to_duration(text: Any) -> Duration:
         return text
     try:
         return Duration(int(GoDuration.parse(text)))
-    except ValueError as error:
-        raise Fault(str(error)) from None
+    except ValueError:
+        raise _out_of(text, "google.protobuf.Duration") from None
 
 
 def _to_timestamp(value: Any) -> Timestamp:
@@ -107,7 +107,7 @@ def _to_timestamp(value: Any) -> Timestamp:
         if moment.tzinfo is None:
             raise ValueError
     except ValueError:
-        raise Fault(f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse') from None
+        raise _out_of(value, "google.protobuf.Timestamp") from None
     seconds = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
     return Timestamp(seconds * 1_000_000_000 + int((digits or "0").ljust(9, "0")[:9]))
 

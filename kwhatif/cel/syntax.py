@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from kwhatif.cel.faults import CompileError
 
-__all__ = ["Call", "Ident", "ListOf", "Literal", "MapOf", "Node", "Select", "parse"]
+__all__ = ["Call", "Ident", "ListOf", "Literal", "MapOf", "Node", "Select", "StructOf", "parse"]
 
 MOST_NESTED = 250
 """Expressions nested deeper are refused (upstream: maxRecursionDepth)."""
@@ -74,6 +74,15 @@ class MapOf(Node):
     optional: frozenset[int]
 
 
+@dataclass(frozen=True, slots=True)
+class StructOf(Node):
+    """``name{field: value}``: fields, values and which of them are written ``?field: value``."""
+
+    name: str
+    entries: tuple[tuple[str, Node], ...]
+    optional: frozenset[int]
+
+
 _TOKEN = re.compile(
     r"""
       (?P<space> [\t\x20\r\n\x0c]+ | //[^\n]* )
@@ -108,6 +117,13 @@ class _Token:
     kind: str
     text: str
     at: int
+
+
+def _dotted(node: Node) -> str:
+    """``a.b`` as a text, empty for anything else."""
+    if isinstance(node, Ident):
+        return node.name
+    return f"{inner}.{node.field}" if isinstance(node, Select) and (inner := _dotted(node.of)) else ""
 
 
 def parse(text: str) -> Node:
@@ -256,8 +272,24 @@ class _Parser:
                 index = self._expression()
                 self._expect("]")
                 tree = Call(bracket.at, function, (tree, index))
+            elif self._is("{") and (name := _dotted(tree)):
+                tree = self._struct(self._take().at, name)
             else:
                 return tree
+
+    def _struct(self, at: int, name: str) -> Node:
+        entries: list[tuple[str, Node]] = []
+        optional = set()
+        while not self._is("}"):
+            if self._try("?"):
+                optional.add(len(entries))
+            field = self._field()
+            self._expect(":")
+            entries.append((field, self._expression()))
+            if not self._try(","):
+                break
+        self._expect("}")
+        return StructOf(at, name, tuple(entries), frozenset(optional))
 
     def _field(self) -> str:
         token = self._token

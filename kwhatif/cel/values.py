@@ -6,7 +6,7 @@ bool, int, double, string, bytes, null, list and map are bool, int, float, str, 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
@@ -19,9 +19,11 @@ __all__ = [
     "Address",
     "Domains",
     "Duration",
+    "Lazy",
     "Network",
     "Optional",
     "Semver",
+    "Struct",
     "Timestamp",
     "TypeValue",
     "UInt",
@@ -38,6 +40,28 @@ class UInt(int):
 
 class Domains(dict[str, Mapping[str, object]]):
     """Attributes or capacities by domain. A domain that is not there has an empty map when it is looked up."""
+
+
+class Lazy(dict[str, object]):
+    """A map whose values are worked out when they are looked up, each once: ``{name: how}``."""
+
+    def __init__(self, how: Mapping[str, Callable[[], object]]) -> None:
+        super().__init__(dict.fromkeys(how))
+        self._how = dict(how)
+
+    def __getitem__(self, key: str) -> object:
+        if key in self._how:
+            self[key] = self._how[key]()
+            del self._how[key]
+        return super().__getitem__(key)
+
+
+class Struct(dict[str, object]):
+    """A message made in an expression: ``name{field: value}``."""
+
+    def __init__(self, name: str, fields: Mapping[str, object]) -> None:
+        super().__init__(fields)
+        self.name = name
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +175,8 @@ _NAMES: dict[type, str] = {
     list: "list",
     dict: "map",
     Domains: "map",
+    Lazy: "map",
+    Struct: "map",
     Optional: "optional_type",
     TypeValue: "type",
     Timestamp: "google.protobuf.Timestamp",

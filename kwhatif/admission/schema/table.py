@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["FieldType", "Served", "Types", "known_in", "served_in", "spanned", "types_of"]
+__all__ = ["FieldType", "Served", "Types", "known_in", "newest_types", "served_in", "spanned", "types_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,11 @@ def types_of(minor: str) -> Types:
     if minor not in minors:
         minor = minors[-1] if _number(minor) > _number(minors[-1]) else minors[0]
     return Types(minor)
+
+
+def newest_types() -> Types:
+    """What the newest minor knows."""
+    return types_of(_table()["minors"][-1])
 
 
 def served_in(api_version: str, kind: str) -> tuple[str, ...]:

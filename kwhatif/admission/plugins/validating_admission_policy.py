@@ -1,0 +1,95 @@
+"""ValidatingAdmissionPolicy: expressions say what is refused, warned of or noted.
+
+Upstream: apiserver/pkg/admission/plugin/policy/validating (dispatcher.go, validator.go). What a policy costs in all is
+not counted, only each of its expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kwhatif.admission.answer import Cause, Object, Refused
+from kwhatif.admission.policies.expressions import Failed, compiled, evaluated
+from kwhatif.admission.policies.policies import Policy, asked, concerned, params_of
+from kwhatif.admission.policies.view import values_of
+from kwhatif.admission.request import Request, each
+from kwhatif.admission.world import name_of
+
+__all__ = ["validate"]
+
+_KIND = "ValidatingAdmissionPolicy"
+_CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413}
+_LONGEST_MESSAGE = 5 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Denial:
+    message: str
+    reason: str = "Invalid"
+
+
+def validate(request: Request) -> Refused | None:
+    """The first denial is told; what is only warned of goes with it."""
+    first: Refused | None = None
+    values: dict[str, Any] = {}
+    for policy, binding in asked(_KIND, request):
+        values = values or values_of(request)
+        configured = True
+        try:
+            denials = [d for params in params_of(policy, binding, request) for d in _denials(policy, params, values)]
+        except Failed as problem:
+            configured = False
+            denials = [] if policy.ignores else [_Denial(f"failed to configure binding: {problem}")]
+        except LookupError as kind:
+            request.changed(_KIND, "", f"{policy.name} is not asked: nothing is known of its parameters, {kind}")
+            continue
+        for denial in denials:
+            for action in (binding.get("spec") or {}).get("validationActions") or () if configured else ("Deny",):
+                if action == "Warn":
+                    where = f"ValidatingAdmissionPolicy '{policy.name}' with binding '{name_of(binding)}'"
+                    request.warnings.append(f"Validation failed for {where}: {denial.message}")
+                elif action == "Deny":
+                    first = first or _refused(request, policy, binding, denial)
+    return first
+
+
+def _refused(request: Request, policy: Policy, binding: Object, denial: _Denial) -> Refused:
+    why = f"{_KIND} '{policy.name}' with binding '{name_of(binding)}' denied request: {denial.message}"
+    refused = request.forbidden(why, Cause("", why))
+    return replace(refused, code=_CODES.get(denial.reason, 422), reason=denial.reason)
+
+
+def _denials(policy: Policy, params: Object | None, values: dict[str, Any]) -> Iterator[_Denial]:
+    values = policy.with_variables({**values, "params": params})
+    try:
+        if not concerned(policy, values):
+            return
+    except Failed as problem:
+        yield _Denial(str(problem))
+        return
+    scenery = policy.scenery()
+    for validation in each(policy.spec, "validations"):
+        text = str(validation.get("expression") or "")
+        try:
+            if evaluated(compiled(text, "bool", scenery), text, values) is not True:
+                yield _Denial(_message(policy, validation, values), validation.get("reason") or "Invalid")
+        except Failed as problem:
+            if not policy.ignores:
+                yield _Denial(str(problem))
+
+
+def _message(policy: Policy, validation: Object, values: dict[str, Any]) -> str:
+    text = str(validation.get("messageExpression") or "")
+    message = ""
+    if text.strip():
+        try:
+            found = evaluated(compiled(text, "string", policy.scenery()), text, values)
+            message = found.strip() if isinstance(found, str) else ""
+        except Failed:
+            message = ""
+        if len(message.encode()) > _LONGEST_MESSAGE or "\n" in message:
+            message = ""
+    expression = str(validation.get("expression") or "").strip()
+    return message or str(validation.get("message") or "").strip() or f"failed expression: {expression}"

@@ -1,0 +1,1 @@
+"""Admission policies: which of them are asked about a request, and what their expressions make of it."""

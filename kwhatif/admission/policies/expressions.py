@@ -1,0 +1,184 @@
+"""Expressions of admission policies: what they can speak of, and what is wrong with them.
+
+Upstream: apiserver/pkg/admission/plugin/cel (compile.go, composition.go, activation.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from kwhatif.cel.faults import CompileError, Fault, OverBudget
+from kwhatif.cel.kinds import BOOL, DYN, INT, NULL, STRING, Kind, fits, list_of, map_of
+from kwhatif.cel.overloads import define, merged
+from kwhatif.cel.program import Program
+from kwhatif.cel.syntax import Call, Ident, Node, Select, parse
+
+__all__ = ["Failed", "Scenery", "asks_authorizer", "compiled", "evaluated"]
+
+COST_LIMIT = 1_000_000
+"""What one expression may cost."""
+
+_AUTHORIZER = ("authorizer", "authorizer.requestResource")
+_REQUEST, _NAMESPACE, _VARIABLES = "kubernetes.AdmissionRequest", "kubernetes.Namespace", "kubernetes.variables"
+_TIME = Kind("google.protobuf.Timestamp")
+_TEXTS, _LABELS = list_of(STRING), map_of(STRING, STRING)
+
+
+def _texts(*names: str) -> dict[str, Kind]:
+    return dict.fromkeys(names, STRING)
+
+
+_FIELDS: dict[str, Mapping[str, Kind]] = {
+    "kubernetes.GroupVersionKind": _texts("group", "version", "kind"),
+    "kubernetes.GroupVersionResource": _texts("group", "version", "resource"),
+    "kubernetes.UserInfo": {
+        **_texts("username", "uid"),
+        "groups": _TEXTS,
+        "extra": map_of(STRING, _TEXTS),
+    },
+    _REQUEST: {
+        **_texts("subResource", "requestSubResource", "name", "namespace", "operation"),
+        **dict.fromkeys(("kind", "requestKind"), Kind("kubernetes.GroupVersionKind")),
+        **dict.fromkeys(("resource", "requestResource"), Kind("kubernetes.GroupVersionResource")),
+        "userInfo": Kind("kubernetes.UserInfo"),
+        "dryRun": BOOL,
+        "options": DYN,
+    },
+    "kubernetes.NamespaceSpec": {"finalizers": _TEXTS},
+    "kubernetes.NamespaceCondition": {**_texts("status", "type", "message", "reason"), "lastTransitionTime": _TIME},
+    "kubernetes.NamespaceStatus": {
+        "conditions": list_of(Kind("kubernetes.NamespaceCondition")),
+        "phase": STRING,
+    },
+    "kubernetes.NamespaceMetadata": {
+        **_texts("name", "generateName", "namespace", "UID", "resourceVersion"),
+        **dict.fromkeys(("labels", "annotations"), _LABELS),
+        **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), _TIME),
+        **dict.fromkeys(("deletionGracePeriodSeconds", "generation"), INT),
+        "finalizers": _TEXTS,
+    },
+    _NAMESPACE: {
+        "metadata": Kind("kubernetes.NamespaceMetadata"),
+        "spec": Kind("kubernetes.NamespaceSpec"),
+        "status": Kind("kubernetes.NamespaceStatus"),
+    },
+}
+
+
+class _AnyField(dict[str, Kind]):
+    def get(self, key: str, default: Any = None) -> Kind:  # type: ignore[override]
+        return DYN
+
+
+class _Patches(dict[str, Mapping[str, Kind]]):
+    """What mutations make: ``JSONPatch{}``, and ``Object{}`` whose parts are called as the path to them."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if key == "JSONPatch":
+            return {**_texts("op", "path", "from"), "value": DYN}
+        return _AnyField() if key == "Object" or key.startswith("Object.") else default
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+_PATCH_FUNCTIONS = merged(define("jsonpatch.escapeKey(string) -> string", _escaped))
+_PATCHES = _Patches()
+
+_RESULTS: dict[str, tuple[Kind, ...]] = {
+    "bool": (BOOL,),
+    "string": (STRING,),
+    "annotation": (STRING, NULL),
+    "any": (),
+    "Object": (Kind("Object"),),
+    "JSONPatch": (list_of(Kind("JSONPatch")),),
+}
+"""What an expression is for -> the types that its value may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenery:
+    """What an expression can speak of besides ``object``, ``oldObject``, ``request`` and ``namespaceObject``.
+
+    ``variables`` are pairs of name and type, None where there is no ``variables`` at all.
+    """
+
+    params: bool = False
+    patches: bool = False
+    variables: tuple[tuple[str, Kind], ...] | None = None
+
+
+class Failed(Exception):
+    """An expression that has no value; ``str`` is what the policy's answer says of it."""
+
+
+@lru_cache(maxsize=4096)
+def compiled(text: str, wanted: str, scenery: Scenery) -> Program | str:
+    """An expression ready to run, or what is wrong with it. ``wanted`` is a key of the table of results."""
+    kinds = {"object": DYN, "oldObject": DYN, "request": Kind(_REQUEST), "namespaceObject": Kind(_NAMESPACE)}
+    fields = _FIELDS
+    if scenery.params:
+        kinds["params"] = DYN
+    if scenery.variables is not None:
+        kinds["variables"] = Kind(_VARIABLES)
+        fields = fields | {_VARIABLES: dict(scenery.variables)}
+    more = (_PATCH_FUNCTIONS, _PATCHES) if scenery.patches else (None, None)
+    try:
+        program = Program(text, kinds, fields, *more)
+    except CompileError as error:
+        return f"compilation failed: {error}"
+    allowed = _RESULTS[wanted]
+    if not allowed or any(_is(program.kind, kind, text) for kind in allowed):
+        return program
+    if len(allowed) == 1:
+        return f"must evaluate to {allowed[0]} but got {program.kind}"
+    return f"must evaluate to one of [{' '.join(map(str, allowed))}] but got {program.kind}"
+
+
+def _is(found: Kind, wanted: Kind, text: str) -> bool:
+    """A value whose type shows only at run time will not do, if it is plain that it is such a one."""
+    if found.loose:
+        return not isinstance(parse(text), Ident | Select)
+    return fits(found, wanted, {})
+
+
+@lru_cache(maxsize=4096)
+def asks_authorizer(text: str) -> bool:
+    """Whether an expression asks what somebody may do, which nobody knows here."""
+    try:
+        tree = parse(text)
+    except CompileError:
+        return False
+    return any(isinstance(node, Ident) and node.name == "authorizer" for node in _nodes(tree))
+
+
+def _nodes(tree: Node) -> Sequence[Node]:
+    found, rest = [], [tree]
+    while rest:
+        node = rest.pop()
+        found.append(node)
+        for name in node.__slots__:
+            rest += _inner(getattr(node, name))
+        if isinstance(node, Call) and node.target is not None:
+            rest.append(node.target)
+    return found
+
+
+def _inner(value: Any) -> list[Node]:
+    if isinstance(value, Node):
+        return [value]
+    return [node for item in value for node in _inner(item)] if isinstance(value, tuple) else []
+
+
+def evaluated(program: Program | str, text: str, values: Mapping[str, Any]) -> Any:
+    """The value of an expression. Raises Failed."""
+    if isinstance(program, str):
+        raise Failed(f"compilation error: {program}")
+    try:
+        return program.evaluate(values, COST_LIMIT)
+    except (Fault, OverBudget) as error:
+        raise Failed(f"expression '{text}' resulted in error: {error}") from None

@@ -1,0 +1,98 @@
+"""Which requests a policy or a webhook is about: its rules and its selectors.
+
+Upstream: apiserver/pkg/admission/plugin/policy/matching/matching.go, webhook/predicates (rules, namespace, object).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.request import Request, each
+from kwhatif.admission.resources import group_of
+from kwhatif.admission.world import name_of
+from kwhatif.api.decode import convert
+from kwhatif.api.kinds import plural_of
+from kwhatif.api.meta import LabelSelector
+from kwhatif.api.selectors import Selector
+
+__all__ = ["EXEMPT", "matches", "operation_of", "selects"]
+
+EXEMPT = "admissionregistration.k8s.io"
+"""What configures admission is not subject to it."""
+
+_HOME = "kubernetes.io/metadata.name"
+
+
+def operation_of(request: Request) -> str:
+    return "CREATE" if request.old is None else "UPDATE"
+
+
+def matches(constraints: Object | None, request: Request) -> bool:
+    """Whether ``matchConstraints``, ``matchResources`` or a webhook's selectors let a request through."""
+    if constraints is None:
+        return True
+    rules = each(constraints, "resourceRules")
+    if any(_rule(rule, request) for rule in each(constraints, "excludeResourceRules")):
+        return False
+    if rules and not any(_rule(rule, request) for rule in rules):
+        return False
+    return _namespace(constraints.get("namespaceSelector"), request) and _object(
+        constraints.get("objectSelector"), request
+    )
+
+
+def _rule(rule: Object, request: Request) -> bool:
+    group, _, version = str(request.object.get("apiVersion") or "").rpartition("/")
+    kind = str(request.object.get("kind") or "")
+    listed: list[tuple[str, Sequence[str]]] = [
+        (operation_of(request), ("operations",)),
+        (group, ("apiGroups",)),
+        (version, ("apiVersions",)),
+    ]
+    for value, (key,) in listed:
+        allowed = rule.get(key) or ()
+        if "*" not in allowed and value not in allowed:
+            return False
+    plural = plural_of(kind)
+    if not {"*", "*/*", plural, f"{plural}/*"} & set(rule.get("resources") or ()):
+        return False
+    scope, inside = rule.get("scope") or "*", bool(request.namespace) and kind != "Namespace"
+    if scope != "*" and (scope == "Namespaced") != inside:
+        return False
+    names = rule.get("resourceNames") or ()
+    return not names or (request.named_as in names)
+
+
+def _namespace(selector: Object | None, request: Request) -> bool:
+    """What is in no namespace is let through. Of a namespace that is not known only its name is."""
+    if not (selector or {}):
+        return True
+    if group_of(request.object) == "" and request.object.get("kind") == "Namespace":
+        home: Object | None = request.object
+    elif not request.namespace:
+        return True
+    else:
+        home = request.world.get("Namespace", "", request.namespace)
+    labels = ((home or {}).get("metadata") or {}).get("labels") or {}
+    if home is None and not _about_name(selector or {}):
+        return False
+    name = name_of(home) if home else request.namespace
+    return selects(selector, {_HOME: name, **labels})
+
+
+def _about_name(selector: Object) -> bool:
+    keys = {*(selector.get("matchLabels") or {}), *(e.get("key") for e in each(selector, "matchExpressions"))}
+    return keys <= {_HOME}
+
+
+def _object(selector: Object | None, request: Request) -> bool:
+    if not (selector or {}):
+        return True
+    objects = (request.object, request.old)
+    return any(selects(selector, (obj.get("metadata") or {}).get("labels") or {}) for obj in objects if obj)
+
+
+def selects(selector: Object | None, labels: Object) -> bool:
+    """Whether a label selector, as plain values, selects what has these labels."""
+    return Selector.of(convert(selector or {}, LabelSelector)).matches(labels)

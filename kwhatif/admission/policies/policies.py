@@ -1,0 +1,224 @@
+"""The admission policies of a world with their bindings, and which of them are asked about a request.
+
+Upstream: apiserver/pkg/admission/plugin/policy/generic (policy_source.go, policy_dispatcher.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.policies.expressions import Failed, Scenery, asks_authorizer, compiled, evaluated
+from kwhatif.admission.policies.matching import EXEMPT, matches, selects
+from kwhatif.admission.policies.view import seen
+from kwhatif.admission.request import Request, each
+from kwhatif.admission.resources import group_of
+from kwhatif.admission.world import World, name_of
+from kwhatif.api.kinds import TABLE
+from kwhatif.cel.faults import Fault
+from kwhatif.cel.kinds import Kind
+from kwhatif.cel.program import Program
+from kwhatif.cel.values import Lazy
+
+__all__ = ["Policy", "asked", "concerned", "params_of"]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy and its bindings, in the order of their names."""
+
+    object: Object
+    bindings: Sequence[Object]
+
+    @property
+    def name(self) -> str:
+        return name_of(self.object)
+
+    @cached_property
+    def spec(self) -> Object:
+        found: Object = self.object.get("spec") or {}
+        return found
+
+    @property
+    def ignores(self) -> bool:
+        """Whether errors are passed over."""
+        return bool(self.spec.get("failurePolicy") == "Ignore")
+
+    @cached_property
+    def opaque(self) -> str:
+        """Why nobody here can tell what the policy says, empty if somebody can."""
+        texts = [text for _, text, _ in self.expressions]
+        if any(map(asks_authorizer, texts)):
+            return "its expressions ask what users may do"
+        broken = (p for text, wanted, scenery in self._programs if isinstance(p := compiled(text, wanted, scenery), str))
+        problem = next(broken, "")
+        return f"its expressions are not understood: {problem}" if problem else ""
+
+    @cached_property
+    def expressions(self) -> Sequence[tuple[str, str, str]]:
+        """What an expression is for, its text, and what it has to give."""
+        spec = self.spec
+        found = [("condition", c, "bool") for c in _texts(spec, "matchConditions", "expression")]
+        found += [("variable", v, "any") for v in _texts(spec, "variables", "expression")]
+        found += [("validation", v, "bool") for v in _texts(spec, "validations", "expression")]
+        found += [("message", v, "string") for v in _texts(spec, "validations", "messageExpression")]
+        for mutation in each(spec, "mutations"):
+            for key, wanted in (("applyConfiguration", "Object"), ("jsonPatch", "JSONPatch")):
+                found += [("mutation", t, wanted) for t in (str((mutation.get(key) or {}).get("expression") or ""),) if t]
+        return found
+
+    @property
+    def _programs(self) -> Iterator[tuple[str, str, Scenery]]:
+        for use, text, wanted in self.expressions:
+            if use != "variable":
+                yield text, wanted, self.scenery(conditions=use == "condition")
+
+    def scenery(self, *, conditions: bool = False) -> Scenery:
+        """What its expressions can speak of. Match conditions know no variables."""
+        params = self.spec.get("paramKind") is not None
+        patches = bool(self.spec.get("mutations"))
+        if conditions:
+            return Scenery(params)
+        kinds = tuple((name, program.kind) for name, _, program in self.variables)
+        return Scenery(params, patches, kinds if kinds or patches else None)
+
+    @cached_property
+    def variables(self) -> Sequence[tuple[str, str, Program]]:
+        """Name, text and program of each variable, which may speak of those before it."""
+        found: list[tuple[str, str, Program]] = []
+        params, patches = self.spec.get("paramKind") is not None, bool(self.spec.get("mutations"))
+        for variable in each(self.spec, "variables"):
+            kinds: tuple[tuple[str, Kind], ...] = tuple((name, program.kind) for name, _, program in found)
+            text = str(variable.get("expression") or "")
+            program = compiled(text, "any", Scenery(params, patches, kinds))
+            if isinstance(program, Program):
+                found.append((str(variable.get("name")), text, program))
+        return found
+
+    def with_variables(self, values: dict[str, Any]) -> dict[str, Any]:
+        """``values`` and, in ``variables``, what is worked out when it is asked for."""
+
+        def lookup(name: str, text: str, program: Program) -> Callable[[], object]:
+            def run() -> object:
+                try:
+                    return program.evaluate(values, 1_000_000)
+                except Fault as fault:
+                    raise Fault(f'composited variable "{name}" fails to evaluate: {fault}') from None
+
+            return run
+
+        if self.variables:
+            values = dict(values)
+            values["variables"] = Lazy({name: lookup(name, text, run) for name, text, run in self.variables})
+        elif self.spec.get("mutations"):
+            values = {**values, "variables": {}}
+        return values
+
+
+def _texts(spec: Object, key: str, field: str) -> list[str]:
+    return [str(item[field]) for item in each(spec, key) if item.get(field)]
+
+
+class _Source:
+    """The policies of one kind in a world; they are looked up again when one of them has changed."""
+
+    def __init__(self, kind: str) -> None:
+        self._kinds = (kind, f"{kind}Binding")
+        self._found: Sequence[Policy] | None = None
+
+    def changed(self, before: Object | None, after: Object | None) -> None:
+        if (after or before or {}).get("kind") in self._kinds:
+            self._found = None
+
+    def policies(self, world: World) -> Sequence[Policy]:
+        if self._found is None:
+            bound: dict[str, list[Object]] = {}
+            for binding in sorted(world.all(self._kinds[1]), key=name_of):
+                bound.setdefault(str((binding.get("spec") or {}).get("policyName") or ""), []).append(binding)
+            policies = sorted(world.all(self._kinds[0]), key=name_of)
+            self._found = [Policy(p, bound[name_of(p)]) for p in policies if name_of(p) in bound]
+        return self._found
+
+
+_SOURCES: WeakKeyDictionary[World, dict[str, _Source]] = WeakKeyDictionary()
+
+
+def asked(kind: str, request: Request) -> Iterator[tuple[Policy, Object]]:
+    """The policies of a kind that are asked about a request, with each binding that asks them."""
+    sources = _SOURCES.setdefault(request.world, {})
+    source = sources.get(kind)
+    if source is None:
+        source = sources[kind] = _Source(kind)
+        request.world.watch(source.changed)
+    policies = source.policies(request.world)
+    if not policies or group_of(request.object) == EXEMPT:
+        return
+    for policy in policies:
+        if not matches(policy.spec.get("matchConstraints"), request):
+            continue
+        bindings = [b for b in policy.bindings if matches((b.get("spec") or {}).get("matchResources"), request)]
+        if bindings and policy.opaque:
+            request.changed(kind, "", f"{policy.name} is not modelled: {policy.opaque}")
+            continue
+        for binding in bindings:
+            yield policy, binding
+
+
+def params_of(policy: Policy, binding: Object, request: Request) -> list[Object | None]:
+    """The parameters that a policy is asked with, one after the other; None stands for none. Raises Failed."""
+    kind, ref = policy.spec.get("paramKind"), (binding.get("spec") or {}).get("paramRef")
+    if kind is None or ref is None:
+        return [None]
+    name, namespaced = str(kind.get("kind") or ""), _namespaced(kind, request.world)
+    home = ref.get("namespace") or ""
+    if namespaced is None or not request.world.knows(name):
+        raise LookupError(name)
+    if namespaced:
+        home = home or request.namespace
+        if not home:
+            raise Failed("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")
+    elif home:
+        raise Failed("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+    if ref.get("name"):
+        one = request.world.get(name, home if namespaced else "", ref["name"])
+        found = [one] if one is not None else []
+    else:
+        listed = request.world.all(name, home if namespaced else "")
+        found = [p for p in listed if selects(ref.get("selector"), (p.get("metadata") or {}).get("labels") or {})]
+    if not found and ref.get("parameterNotFoundAction") == "Deny":
+        raise Failed("no params found for policy binding with `Deny` parameterNotFoundAction")
+    return [seen(param) for param in found]
+
+
+def _namespaced(kind: Mapping[str, Any], world: World) -> bool | None:
+    """Whether a kind of parameters lives in namespaces; None if nobody knows it."""
+    group, name = str(kind.get("apiVersion") or "").rpartition("/")[0], str(kind.get("kind") or "")
+    for known in TABLE:
+        if (known.group, known.name) == (group, name):
+            return known.namespaced
+    for definition in world.all("CustomResourceDefinition"):
+        spec = definition.get("spec") or {}
+        if spec.get("group") == group and (spec.get("names") or {}).get("kind") == name:
+            return bool(spec.get("scope") == "Namespaced")
+    return None
+
+
+def concerned(policy: Policy, values: dict[str, Any]) -> bool:
+    """Whether all match conditions hold. Raises Failed if none says no and some cannot tell, and errors count."""
+    problems = []
+    for text in _texts(policy.spec, "matchConditions", "expression"):
+        try:
+            if evaluated(compiled(text, "bool", policy.scenery(conditions=True)), text, values) is False:
+                return False
+        except Failed as problem:
+            problems.append(str(problem))
+    if problems and not policy.ignores:
+        told = list(dict.fromkeys(problems))
+        raise Failed(told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+    return not problems
+
+
