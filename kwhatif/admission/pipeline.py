@@ -72,7 +72,8 @@ QUOTA = "ResourceQuota"
 DEFAULT_PLUGINS: tuple[str, ...] = (*(plugin.name for plugin in PLUGINS if plugin.by_default), QUOTA)
 
 NOT_MODELLED: tuple[str, ...] = (
-    "Admission webhooks and admission policies are not modelled: what they would change or refuse is not known.",
+    "Admission webhooks are not modelled: what they would change or refuse is not known.",
+    "Admission policies are asked where the snapshot or the manifests hold them, but for those that use `authorizer`.",
     "Pod Security is judged where the cluster's namespaces are known, service accounts where those are.",
 )
 

@@ -57,8 +57,9 @@ class Code:
 class Compiler:
     """Compiles one expression.
 
-    ``fields`` are those of types that are objects, ``messages`` of those that an expression can make; ``macros`` take the compiler and a call whose arguments are not
-    to be compiled like others, and give None for a call that is none of theirs.
+    ``fields`` are those of types that are objects, ``messages`` those of what an expression can make; ``macros`` take
+    the compiler and a call whose arguments are not to be compiled like others, and give None for a call that is none of
+    theirs.
     """
 
     def __init__(

@@ -20,7 +20,8 @@ __all__ = ["Program"]
 class Program:
     """An expression whose syntax and types are right. ``kind`` is the type of its result.
 
-    ``fields`` are those of the object types among ``variables``, ``messages`` those of what the expression can make. Raises CompileError.
+    ``fields`` are those of the object types among ``variables``, ``messages`` those of what the
+    expression can make. Raises CompileError.
     """
 
     def __init__(
@@ -33,7 +34,9 @@ class Program:
     ) -> None:
         functions = {**_functions(), **(more or {})}
         try:
-            code = Compiler(text, variables, fields, functions, MACROS, {} if messages is None else messages).compile(parse(text))
+            code = Compiler(text, variables, fields, functions, MACROS, {} if messages is None else messages).compile(
+                parse(text)
+            )
         except RecursionError:
             raise CompileError(text, 0, "expression recursion limit exceeded") from None
         self.text, self.kind = text, code.kind

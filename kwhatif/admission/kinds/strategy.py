@@ -63,6 +63,11 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
         *(("batch", "Job"), ("batch", "CronJob")),
     ),
     "services": (("", "Service"),),
+    "policies": tuple(
+        ("admissionregistration.k8s.io", f"{verb}AdmissionPolicy{binding}")
+        for verb in ("Validating", "Mutating")
+        for binding in ("", "Binding")
+    ),
     "ingresses": (("networking.k8s.io", "Ingress"), ("networking.k8s.io", "IngressClass")),
     "horizontal_pod_autoscalers": (("autoscaling", "HorizontalPodAutoscaler"),),
     "pod_disruption_budgets": (("policy", "PodDisruptionBudget"),),

@@ -69,7 +69,7 @@ _FIELDS: dict[str, Mapping[str, Kind]] = {
 
 
 class _AnyField(dict[str, Kind]):
-    def get(self, key: str, default: Any = None) -> Kind:  # type: ignore[override]
+    def get(self, key: str, default: Any = None) -> Kind:
         return DYN
 
 

@@ -133,9 +133,11 @@ def _default(key: str, value: Any) -> Any:
 
 def patched(obj: Object, made: list[Any]) -> Object:
     """An object with the operations of a patch done; as it was where one of them tests in vain. Raises Inapplicable."""
-    document = copied(obj)
+    document: Object = copied(obj)
     for item in made:
-        wrong = list(_misnamed(item.get("value"), _rooted(str(item.get("path") or ""))) if isinstance(item, dict) else ())
+        wrong = list(
+            _misnamed(item.get("value"), _rooted(str(item.get("path") or ""))) if isinstance(item, dict) else ()
+        )
         if wrong and isinstance(item.get("value"), Struct):
             raise Inapplicable("type mismatch: " + "\n".join(wrong))
         operation = {**item, "value": _plain(item.get("value"))}

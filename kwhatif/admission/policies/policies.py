@@ -54,7 +54,9 @@ class Policy:
         texts = [text for _, text, _ in self.expressions]
         if any(map(asks_authorizer, texts)):
             return "its expressions ask what users may do"
-        broken = (p for text, wanted, scenery in self._programs if isinstance(p := compiled(text, wanted, scenery), str))
+        broken = (
+            p for text, wanted, scenery in self._programs if isinstance(p := compiled(text, wanted, scenery), str)
+        )
         problem = next(broken, "")
         return f"its expressions are not understood: {problem}" if problem else ""
 
@@ -68,7 +70,9 @@ class Policy:
         found += [("message", v, "string") for v in _texts(spec, "validations", "messageExpression")]
         for mutation in each(spec, "mutations"):
             for key, wanted in (("applyConfiguration", "Object"), ("jsonPatch", "JSONPatch")):
-                found += [("mutation", t, wanted) for t in (str((mutation.get(key) or {}).get("expression") or ""),) if t]
+                found += [
+                    ("mutation", t, wanted) for t in (str((mutation.get(key) or {}).get("expression") or ""),) if t
+                ]
         return found
 
     @property
@@ -220,5 +224,3 @@ def concerned(policy: Policy, values: dict[str, Any]) -> bool:
         told = list(dict.fromkeys(problems))
         raise Failed(told[0] if len(told) == 1 else f"[{', '.join(told)}]")
     return not problems
-
-

@@ -75,7 +75,10 @@ def _without_empty(value: Any, key: str = "") -> Any:
         return {
             name: item
             for name, item in kept
-            if item is not None and item != [] and not (item is False and name in _UNSAID) and not _empty_map(name, item)
+            if item is not None
+            and item != []
+            and not (item is False and name in _UNSAID)
+            and not _empty_map(name, item)
         }
     if isinstance(value, list):
         return [_without_empty(item) for item in value]
@@ -108,8 +111,13 @@ def _asked(request: Request) -> Object:
     gvk = {"group": group, "version": version, "kind": kind}
     gvr = {"group": group, "version": version, "resource": plural_of(kind)}
     asked: Object = {
-        **{"kind": gvk, "resource": gvr, "requestKind": gvk, "requestResource": gvr},
-        **{"name": request.named_as, "operation": operation_of(request), "userInfo": _who(request)},
+        "kind": gvk,
+        "resource": gvr,
+        "requestKind": gvk,
+        "requestResource": gvr,
+        "name": request.named_as,
+        "operation": operation_of(request),
+        "userInfo": _who(request),
         "dryRun": False,
         "options": {
             "kind": "CreateOptions" if request.old is None else "UpdateOptions",
