@@ -8,6 +8,7 @@ import pytest
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.framework.status import Code
+from kwhatif.scheduling import sampling
 from kwhatif.scheduling.attempt import rejectors_of
 from kwhatif.versions import features_of
 from tests.builders import GPU, Json, cluster_of, node, node_term, pod
@@ -424,3 +425,14 @@ def test_an_error_about_the_nominated_node_is_no_error_yet() -> None:
         cluster = abc()
         run = Extended(cluster, extender(server, **FILTER))
         assert run.node(run.attempt(nominated(cluster))) == "c"
+
+
+def test_nodes_are_counted_from_where_the_search_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "ALWAYS", 2)
+    cluster = cluster_of([node("a"), node("b"), node("c", cordoned=True), node("d"), node("e")])
+    with serving({"filter": keeps(*"abcde")}) as server:
+        run = Extended(cluster, extender(server, **FILTER))
+        first, second = (run.attempt(pod(name)) for name in ("first", "second"))
+    # Node c was rejected on the way to d, the one too many. The second search begins there and has nothing to reject.
+    assert (first.sampled.tolist(), first.evaluated) == ([0, 1], 3)
+    assert (second.sampled.tolist(), second.evaluated) == ([3, 4], 2)
