@@ -51,6 +51,9 @@ def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
             yield "Ended by", "--limit: more may fit"
         case "quota" if result.quota is not None:
             yield "Ended by", f"quota {result.quota.quota}: {result.quota.resource}"
+        case "scheduler":
+            yield "Ended by", f"the scheduler: {result.next_pod} is unclaimed"
+            yield "Message", result.message
         case "nodes":
             yield "Ended by", f"the nodes: {result.next_pod} finds none"
             yield "Message", result.message

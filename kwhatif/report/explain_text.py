@@ -74,6 +74,8 @@ def _outcome(placement: Placement, nodes: int) -> str:
                 "" if placement.evaluated >= nodes else f", after looking at {of(placement.evaluated, nodes, 'node')}"
             )
             return f"goes to {placement.node} with score {placement.score}, {best}{looked}"
+        case "unclaimed":
+            return "unclaimed: no scheduler of the configuration takes it up"
         case "gated":
             return "gated: it does not even enter the queue"
         case _ if placement.victims:

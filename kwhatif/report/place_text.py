@@ -16,6 +16,7 @@ from kwhatif.results.amounts import counted
 __all__ = ["device_blocks", "place_blocks", "summary", "victim_table"]
 
 _HEADERS = ("namespace", "pod", "node", "score", "feasible", "evaluated", "ties", "reason")
+_BESIDES = ("gated", "waiting", "skipped", "unclaimed", "preempted")
 _WIDE = ("scheduler", "priority", "scores", "tied", "origin", "defaults")
 
 
@@ -39,10 +40,12 @@ def place_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
 
 
 def summary(result: PlaceResult) -> str:
-    """``3 of 4 pods placed, 1 gated, 2 victims``."""
+    """``1 victim stays pending, 3 of 4 pods placed, 1 gated, 2 victims``."""
     outcomes = Counter(placement.outcome for placement in result.placements)
-    parts = [f"{of(outcomes['placed'], len(result.placements), 'pod')} placed"] if result.placements else []
-    parts += [f"{outcomes[name]} {name}" for name in ("gated", "waiting", "skipped", "preempted") if outcomes[name]]
+    lost = len(result.homeless)
+    parts = [f"{counted(lost, 'victim stays', 'victims stay')} pending"] if lost else []
+    parts += [f"{of(outcomes['placed'], len(result.placements), 'pod')} placed"] if result.placements else []
+    parts += [f"{outcomes[name]} {name}" for name in _BESIDES if outcomes[name]]
     victims = sum(len(placement.victims) for placement in result.placements)
     if victims:
         parts.append(counted(victims, "victim"))
@@ -111,7 +114,7 @@ def _reason(placement: Placement) -> str:
             return evicts
         case "waiting":
             held = "waits for a permit"
-        case "gated" | "skipped" | "preempted":
+        case "gated" | "skipped" | "unclaimed" | "preempted":
             held = ": ".join(filter(None, (placement.outcome, placement.message)))
         case _:
             held = placement.message

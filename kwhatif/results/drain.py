@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.results.place import Placement, Victim
+from kwhatif.results.place import Placement, Victim, homeless
 from kwhatif.results.values import API_VERSION, Fidelity, Result, Value
 
 __all__ = ["BudgetUse", "DrainResult", "DrainedNode", "DrainedPod", "Remaining"]
@@ -84,8 +84,7 @@ class DrainResult(Result, frozen=True, kw_only=True):
     @property
     def homeless(self) -> tuple[Victim, ...]:
         """Pods evicted by replacements that find no other node when they are made again."""
-        victims = (victim for placement in self.placements for victim in placement.victims)
-        return tuple(victim for victim in victims if victim.replacement and not victim.lands_on)
+        return homeless(self.placements)
 
     @property
     def exit_code(self) -> int:

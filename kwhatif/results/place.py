@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import msgspec
@@ -22,6 +23,7 @@ __all__ = [
     "Score",
     "TimelineEntry",
     "Victim",
+    "homeless",
 ]
 
 
@@ -83,8 +85,9 @@ class Score(Value, frozen=True, kw_only=True):
 class Placement(Value, frozen=True, kw_only=True):
     """What became of one pod.
 
-    ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting``, ``skipped``, or ``preempted`` if the pod had
-    to leave its node again; ``message`` the event's text or the reason. ``feasible`` of ``evaluated`` nodes passed;
+    ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting``, ``skipped`` where there is nothing to do,
+    ``unclaimed`` if its schedulerName is that of no profile, or ``preempted`` if the pod had to leave its node again;
+    ``message`` the event's text or the reason. ``feasible`` of ``evaluated`` nodes passed;
     ``ties`` of them shared the top ``score``. ``devices`` are those of its claims.
     """
 
@@ -109,6 +112,12 @@ class Placement(Value, frozen=True, kw_only=True):
     @property
     def good(self) -> bool:
         return self.outcome in ("placed", "skipped")
+
+
+def homeless(placements: Sequence[Placement]) -> tuple[Victim, ...]:
+    """The victims of these placements that find no other node when they are made again."""
+    victims = (victim for placement in placements for victim in placement.victims)
+    return tuple(victim for victim in victims if victim.replacement and not victim.lands_on)
 
 
 class TimelineEntry(Value, frozen=True, kw_only=True):
@@ -208,6 +217,12 @@ class PlaceResult(Result, frozen=True, kw_only=True):
     rollouts: tuple[RolloutPlan, ...] = ()
 
     @property
+    def homeless(self) -> tuple[Victim, ...]:
+        """Victims that stay pending when they are made again."""
+        return homeless(self.placements)
+
+    @property
     def exit_code(self) -> int:
-        bad = self.refusals or self.failed or any(rollout.unfinished for rollout in self.rollouts)
-        return 1 if bad or not all(placement.good for placement in self.placements) else 0
+        """0 if every pod has a node in the end, the victims that are made again included."""
+        bad = self.refusals or self.failed or any(rollout.unfinished for rollout in self.rollouts) or self.homeless
+        return 1 if bad or not all(placement.good for placement in (*self.placements, *self.replacements)) else 0

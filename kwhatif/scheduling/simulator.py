@@ -127,7 +127,7 @@ class Simulator:
     def _enqueue(self, pod: PodInfo, why: str) -> None:
         name = pod.pod.spec.scheduler_name or "default-scheduler"
         if self.driver.scheduler(name) is None:
-            self._say(pod, "skipped", f"schedulerName {name} is none of the configuration's profiles")
+            self._say(pod, "unclaimed", f"schedulerName {name} is none of the configuration's profiles")
             self.strangers.append(pod.pod)
             return
         self._say(pod, "queued", why)

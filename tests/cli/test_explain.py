@@ -90,10 +90,12 @@ def test_somebody_has_to_be_asked_about() -> None:
     assert "no pods in here" in refused("explain", "late", "-f", "data/no-pods.yaml", "--snapshot", CLUSTER)
 
 
-def test_a_pod_of_another_scheduler_is_an_error() -> None:
+def test_a_pod_of_another_scheduler_is_unclaimed() -> None:
     text = (TESTS / "data/small.yaml").read_text().replace("spec:", "spec:\n  schedulerName: volcano")
-    error = refused("explain", "-", "--snapshot", CLUSTER, stdin=text)
-    assert error == "pod default/small: schedulerName volcano is none of the configuration's profiles"
+    ran = run("explain", "-", "--snapshot", CLUSTER, stdin=text)
+    assert ran.code == 1
+    assert "Outcome:    unclaimed: no scheduler of the configuration takes it up" in ran.lines
+    assert "Message:    schedulerName volcano is none of the configuration's profiles" in ran.lines
 
 
 # --- pods that run

@@ -159,10 +159,12 @@ def test_a_policy_is_read_from_standard_input() -> None:
     assert run("place", SMALL, "--snapshot", CLUSTER, "--policy", "-", stdin=stdin).code == 0
 
 
-def test_a_pod_of_another_scheduler_is_skipped() -> None:
+@pytest.mark.parametrize("command", ["place", "place --timeline", "explain", "capacity", "gate"])
+def test_a_pod_of_a_scheduler_that_nobody_knows_is_not_placed(command: str) -> None:
     text = (TESTS / SMALL).read_text().replace("spec:", "spec:\n  schedulerName: volcano")
-    (found,) = place("-", stdin=text).placements
-    assert found.message == "schedulerName volcano is none of the configuration's profiles"
+    ran = run(*command.split(), "-", "--snapshot", CLUSTER, stdin=text)
+    assert ran.code == 1
+    assert "schedulerName volcano is none of the configuration's profiles" in ran.out
 
 
 def test_all_nodes_scores_those_that_sampling_leaves_out(tmp_path: Path) -> None:

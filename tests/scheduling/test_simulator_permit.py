@@ -216,4 +216,4 @@ def test_profiles_share_a_cluster_and_each_settles_its_own_pods() -> None:
 
 def test_a_pod_of_a_scheduler_that_is_none_of_ours_is_skipped() -> None:
     story = Story([node("n1")]).arrive(pod("web", spec={"schedulerName": "volcano"}))
-    assert story.tell() == "0s web skipped: schedulerName volcano is none of the configuration's profiles"
+    assert story.tell() == "0s web unclaimed: schedulerName volcano is none of the configuration's profiles"

@@ -240,7 +240,7 @@ def test_a_replacement_for_a_scheduler_that_is_none_of_ours_is_skipped() -> None
         0s web preempted on n1: by default/vip
         0s web gone on n1
         0s vip backoff: AssignedPodDelete default/web
-        0s web-r1 skipped: schedulerName volcano is none of the configuration's profiles
+        0s web-r1 unclaimed: schedulerName volcano is none of the configuration's profiles
         0s vip bound on n1: the only node
     """)
 

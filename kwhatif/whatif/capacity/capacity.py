@@ -60,26 +60,30 @@ def capacity(
     release = release or len(templates) > 1
     asked = asked if release else list(templates.values())
     _check(session, asked)
+    unclaimed = next((item for item in asked if session.driver.scheduler(item.pod.spec.scheduler_name) is None), None)
     before = Run(session)
     before.all_of(first)
     quota = _quota_room(session, [expanded.whole[item.pod.key] for item in asked])
     bounds = [*([] if limit is None else [limit]), *([] if quota is None else [quota.fits])]
     filling = _Filling(session, [_copier(item, expanded.objects) for item in asked])
-    fits = filling.run(min(bounds, default=None)) if asked else 0
+    fits = filling.run(min(bounds, default=None)) if asked and unclaimed is None else 0
     ended = "nodes" if filling.refused is not None else "limit" if limit == fits else "quota" if asked else ""
+    outcome = filling.outcome()
+    if unclaimed is not None:
+        outcome |= {"next_pod": unclaimed.pod.key, "message": not_ours(session, unclaimed)}
     return CapacityResult(
         unit=_unit(templates, release, len(asked)),
         fits=fits,
         pods_each=len(asked),
         at_least=at_least,
-        ended=ended,
+        ended=ended if unclaimed is None else "scheduler",
         quota=quota,
         first=len(first),
         first_pending=tuple(placement.pod for placement in before.placements if not placement.good),
         refusals=tuple(expanded.refusals),
         failed=tuple(expanded.failed),
         fidelity=assess(session, [*first, *asked], before.placements, others, more=True),
-        **filling.outcome(),
+        **outcome,
     )
 
 
@@ -98,7 +102,8 @@ def _check(session: Session, asked: Sequence[Asked]) -> None:
             raise UsageError(f"{item.owner} has one pod on each node: there is no number of its pods to find out")
         reason = not_ours(session, item)
         # One that runs already may have copies all the same.
-        if reason and session.running(item.pod) is None:
+        known = session.driver.scheduler(item.pod.spec.scheduler_name) is not None
+        if reason and known and session.running(item.pod) is None:
             raise UsageError(f"pod {item.pod.key}: {reason}")
 
 

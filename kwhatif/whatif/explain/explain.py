@@ -16,7 +16,7 @@ from kwhatif.scheduling.explain import devices_of, evictions, feasible_rows, nod
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.explain.fixes import smallest_fixes
 from kwhatif.whatif.fidelity.assess import assess
-from kwhatif.whatif.place.placing import placement_of
+from kwhatif.whatif.place.placing import not_ours, placement_of, skipped
 from kwhatif.whatif.session import Asked, Session
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def explain(
 
 def _explain(session: Session, asked: Asked, node: str, versus: str, fixes: bool) -> PodReport:
     if session.driver.scheduler(asked.pod.spec.scheduler_name) is None:
-        name = asked.pod.spec.scheduler_name
-        raise UsageError(f"pod {asked.pod.key}: schedulerName {name} is none of the configuration's profiles")
+        return PodReport(pod=asked.pod.key, placement=skipped(session, asked, not_ours(session, asked)))
     session, asked = session.before(asked)
     info = session.info(asked)
     attempt = session.driver.decide(info)

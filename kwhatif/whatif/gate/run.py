@@ -175,7 +175,7 @@ def _strangers(changes: Sequence[Change], context: Context) -> Iterator[str]:
 
 
 def _left_alone(context: Context) -> Iterator[str]:
-    """Pods of the change that no scheduler here would take up, and that do not run either."""
+    """Pods of the change that are not scheduled, and that do not run either."""
     running = {info.key for info, _ in context.cluster.pods()}
     for unit in context.units:
         alone = [each for each in unit.placements if each.outcome == "skipped" and each.pod not in running]

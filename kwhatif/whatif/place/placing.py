@@ -65,7 +65,7 @@ class Run:
         """The pod; None if it was skipped, since no scheduler here takes it up."""
         reason = not_ours(self._session, asked)
         if reason:
-            self.placements.append(skipped(asked, reason))
+            self.placements.append(skipped(self._session, asked, reason))
             return None
         return self._session.info(asked)
 
@@ -136,12 +136,12 @@ class Run:
         self._waiting = [entry for entry in self._waiting if entry[2][-1].waiting]
 
 
-def skipped(asked: Asked, reason: str) -> Placement:
-    """A pod that the scheduler does not take up."""
+def skipped(session: Session, asked: Asked, reason: str) -> Placement:
+    """A pod that the scheduler does not take up, since there is no need to or since it is none of its own."""
     pod = asked.pod
     return Placement(
         pod=pod.key,
-        outcome="skipped",
+        outcome="unclaimed" if session.driver.scheduler(pod.spec.scheduler_name) is None else "skipped",
         priority=pod.spec.priority or 0,
         scheduler=pod.spec.scheduler_name or "",
         message=reason,

@@ -42,7 +42,8 @@ def simulate(
         if uid not in known
     ]
     replacements += [
-        skipped(item, not_ours(session, item)) for item in (Asked(pod, "replacement") for pod in simulator.strangers)
+        skipped(session, item, not_ours(session, item))
+        for item in (Asked(pod, "replacement") for pod in simulator.strangers)
     ]
     return PlaceResult(
         nodes=len(session.cluster),

@@ -67,11 +67,12 @@ def test_a_new_pod_that_a_later_one_drives_out_again_has_no_node() -> None:
     assert "had to leave n1 again for shop/web-" in finding.message
 
 
-def test_pods_of_another_scheduler_are_not_judged_and_that_is_said() -> None:
+def test_pods_of_another_scheduler_find_no_node() -> None:
     result = ask("unschedulable", three(), new("Deployment", "web", 2, pod={"schedulerName": "volcano"}))
-    assert result.rules[0].summary == "0 of 0 new pods have a node"
-    assert result.warnings == (
-        "Deployment shop/web: 2 pods not judged: schedulerName volcano is none of the configuration's profiles",
+    assert result.rules[0].summary == "0 of 2 new pods have a node"
+    assert result.warnings == ()
+    assert only(result.findings).message.endswith(
+        " (and 1 more): schedulerName volcano is none of the configuration's profiles"
     )
 
 
