@@ -68,6 +68,8 @@ class ApiServer:
         there = self.world.get(obj["kind"], namespace_of(obj), name_of(obj)) if name_of(obj) else None
         if verb == "replace" and there is None:
             return Refused(404, "NotFound", f'{resource_name(obj)} "{name_of(obj)}" not found')
+        if there is None and metadata.pop("resourceVersion", None) and verb == "create":
+            return Refused(500, "", "resourceVersion should not be set on objects to be created")
         return self.create(obj) if verb == "create" or there is None else self.update(obj)
 
     def create(self, obj: Object) -> Answer:

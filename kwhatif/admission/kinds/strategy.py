@@ -62,6 +62,7 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
         *(("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("apps", "DaemonSet")),
         *(("batch", "Job"), ("batch", "CronJob")),
     ),
+    "config_data": (("", "ConfigMap"), ("", "Secret")),
     "services": (("", "Service"),),
     "policies": tuple(
         ("admissionregistration.k8s.io", f"{verb}AdmissionPolicy{binding}")

@@ -23,8 +23,9 @@ _PODS = "Pod names and hostnames"
 
 
 def _of_pod(pod: Object, old: Object | None) -> Iterator[str]:
-    """Nothing of updates: people seldom make them."""
-    if old is None:
+    """Nothing of updates, which people seldom make, and nothing that only a controller would be told."""
+    owners = each(pod.get("metadata"), "ownerReferences")
+    if old is None and not any(owner.get("controller") for owner in owners):
         yield from name_warnings(name_of(pod), "the Pod's hostname")
         yield from pod_warnings(pod)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.request import Request, each, within
+from kwhatif.admission.world import name_of
 
 __all__ = ["admit"]
 
@@ -35,6 +36,15 @@ def admit(request: Request) -> Refused | None:
     if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
         spec["imagePullSecrets"] = [{"name": secret.get("name")} for secret in each(account, "imagePullSecrets")]
     return _limited(request, account, spec)
+
+
+def validate(request: Request) -> Refused | None:
+    """A new namespace gets its default account at once: a controller sees to it."""
+    if request.kind == "Namespace" and request.old is None and request.world.knows("ServiceAccount"):
+        metadata = {"name": "default", "namespace": name_of(request.object)}
+        if request.world.get("ServiceAccount", metadata["namespace"], "default") is None:
+            request.world.put({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+    return None
 
 
 def _mirror(request: Request, spec: Object) -> Refused | None:

@@ -6,7 +6,7 @@ Upstream: pkg/apis/core/validation/validation.go.
 from __future__ import annotations
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.request import each
+from kwhatif.admission.request import copied, each
 from kwhatif.admission.validation.name_rules import check_labels, dns_label, dns_subdomain, label_key
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_affinity import check_affinity
@@ -36,11 +36,22 @@ _PREEMPTION = ("PreemptLowerPriority", "Never")
 _INT32 = 2**31 - 1
 
 
+_SOUND: list[Object] = []
+"""The last pod spec in which nothing was wrong: the next pod is often made of the same template."""
+
+
 def check_pod(problems: Problems, pod: Object) -> None:
     spec, metadata = pod.get("spec") or {}, pod.get("metadata")
     check_metadata(problems, pod)
     check_pod_annotations(problems, metadata, spec, "metadata.annotations")
-    check_pod_spec(problems, spec, "spec", pod=name_of(pod))
+    if not _SOUND or spec != _SOUND[0]:
+        _check_own_spec(problems, spec, name_of(pod))
+    check_profiles(problems, metadata, spec, "spec")
+
+
+def _check_own_spec(problems: Problems, spec: Object, name: str) -> None:
+    before = len(problems.causes)
+    check_pod_spec(problems, spec, "spec", pod=name)
     for key in ("containers", "initContainers"):
         for i, container in enumerate(each(spec, key)):
             check_own_image(problems, container, f"spec.{key}[{i}]")
@@ -48,7 +59,9 @@ def check_pod(problems: Problems, pod: Object) -> None:
         problems.forbidden("spec.ephemeralContainers", "cannot be set on create")
     if spec.get("nodeName") and each(spec, "schedulingGates"):
         problems.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
-    check_profiles(problems, metadata, spec, "spec")
+    # The claims of ephemeral volumes are named after the pod.
+    if len(problems.causes) == before and not any(volume.get("ephemeral") for volume in each(spec, "volumes")):
+        _SOUND[:] = [copied(spec)]
 
 
 def check_pod_spec(problems: Problems, spec: Object, path: str, *, pod: str = "") -> None:
