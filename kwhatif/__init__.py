@@ -23,8 +23,13 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from kwhatif.errors import KwhatifError
     from kwhatif.framework.interface import Plugin
-    from kwhatif.results import CapacityResult, DecisionDiff, DrainResult, ExpandResult, ExplainResult, PlaceResult
+    from kwhatif.results.capacity import CapacityResult
+    from kwhatif.results.diff import DecisionDiff
+    from kwhatif.results.drain import DrainResult
+    from kwhatif.results.expand import ExpandResult
+    from kwhatif.results.explain import ExplainResult
     from kwhatif.results.gate import GateResult
+    from kwhatif.results.place import PlaceResult
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.load import load_snapshot
     from kwhatif.whatif.questions import capacity, diff, drain, expand, explain, gate, place
@@ -53,8 +58,13 @@ __all__ = [
 _HOMES = {
     "errors": ("KwhatifError",),
     "framework.interface": ("Plugin",),
-    "results": ("CapacityResult", "DecisionDiff", "DrainResult", "ExpandResult", "ExplainResult", "PlaceResult"),
+    "results.capacity": ("CapacityResult",),
+    "results.diff": ("DecisionDiff",),
+    "results.drain": ("DrainResult",),
+    "results.expand": ("ExpandResult",),
+    "results.explain": ("ExplainResult",),
     "results.gate": ("GateResult",),
+    "results.place": ("PlaceResult",),
     "snapshot.format.model": ("Snapshot",),
     "snapshot.load": ("load_snapshot",),
     "whatif.questions": ("capacity", "diff", "drain", "expand", "explain", "gate", "place"),

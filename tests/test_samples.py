@@ -12,7 +12,8 @@ import yaml
 from kwhatif.api.core import Node, Pod
 from kwhatif.framework.outside import load_outside
 from kwhatif.policy.load import examine, load_configuration
-from kwhatif.results import ExplainResult, Placement, PlaceResult
+from kwhatif.results.explain import ExplainResult
+from kwhatif.results.place import Placement, PlaceResult
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import load_manifests, load_snapshot
 from kwhatif.versions import LEGACY_MINOR, features_of
@@ -203,7 +204,7 @@ def test_sample_plugin_accepts_its_color_and_writes_down_who_goes_where() -> Non
     assert {placement.node for placement in result.placements if placement.node} <= {"bob", "cy"}
     scheduler = at.driver.scheduler(None)
     assert scheduler is not None
-    (plugin,) = scheduler.framework.plugins_at("preBind")[-1:]
+    (plugin,) = (p for p in scheduler.framework.all_plugins if p.name == "SamplePlugin")
     bound = plugin.bound  # type: ignore[attr-defined]
     assert bound[0] == "shop/web-canary-1 goes to bob, number 7, thanks to the scheduler"
     assert len(bound) == sum(placement.good for placement in result.placements)
@@ -227,7 +228,7 @@ def test_a_custom_scheduler_of_1_16_runs_from_its_config_map() -> None:
     assert (result["painted"].feasible, result["any-color"].feasible) == (2, 3)
     scheduler = at.driver.scheduler("sample-scheduler")
     assert scheduler is not None
-    (plugin,) = scheduler.framework.plugins_at("preBind")[-1:]
+    (plugin,) = (p for p in scheduler.framework.all_plugins if p.name == "sample-plugin")
     assert plugin.bound == [  # type: ignore[attr-defined]
         "default/painted goes to bob, number 7, thanks to the scheduler",
         "default/any-color goes to ada, number 7, thanks to the scheduler",

@@ -59,7 +59,7 @@ def conformance(
 
     from kwhatif.framework.outside import load_outside
     from kwhatif.report.conformance_text import conformance_blocks
-    from kwhatif.results import ConformanceResult
+    from kwhatif.results.conformance import ConformanceResult
     from kwhatif.snapshot.read.files import called
     from kwhatif.versions.minors import LEGACY_MINOR
     from kwhatif.whatif.conformance.answer import answer

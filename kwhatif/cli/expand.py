@@ -13,7 +13,7 @@ from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
 if TYPE_CHECKING:
-    from kwhatif.results import ExpandResult
+    from kwhatif.results.expand import ExpandResult
 
 __all__ = ["app", "expand"]
 

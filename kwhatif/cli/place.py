@@ -24,7 +24,7 @@ from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
 if TYPE_CHECKING:
-    from kwhatif.results import PlaceResult
+    from kwhatif.results.place import PlaceResult
 
 __all__ = ["Output", "app", "place"]
 

@@ -69,10 +69,6 @@ class Framework:
         """How often one cycle adds up the pod's requests upstream."""
         return request_sums(self.all_plugins, self._at["preScore"] if scored else ())
 
-    def plugins_at(self, point: str) -> Sequence[AnyPlugin]:
-        """The plugins at an extension point, in order."""
-        return self._at[point]
-
     @property
     def all_plugins(self) -> list[AnyPlugin]:
         """Every plugin once, sorted by name."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from kwhatif.report.blocks import Block, Facts, Lines, joined, some, titled
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
-from kwhatif.results import CapacityResult, NodeCapacity
 from kwhatif.results.amounts import counted, spell_amount
+from kwhatif.results.capacity import CapacityResult, NodeCapacity
 
 __all__ = ["capacity_blocks"]
 

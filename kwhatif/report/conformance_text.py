@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.report.blocks import NONE, Block, Table, titled
-from kwhatif.results import ConformanceResult, FileAgreement
+from kwhatif.results.conformance import ConformanceResult, FileAgreement
 
 __all__ = ["conformance_blocks"]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, joined, some, titled
 from kwhatif.report.fidelity_text import fidelity_blocks
-from kwhatif.results import ClusterUse, DecisionDiff, NodeScores, PodChange
 from kwhatif.results.amounts import counted, spell_amount
+from kwhatif.results.diff import ClusterUse, DecisionDiff, NodeScores, PodChange
 
 __all__ = ["diff_blocks"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from kwhatif.report.blocks import NONE, Block, Lines, Table, titled
 from kwhatif.report.fidelity_text import fidelity_blocks
-from kwhatif.results import DrainedPod, DrainResult, Victim
 from kwhatif.results.amounts import counted, spell_amount
+from kwhatif.results.drain import DrainedPod, DrainResult
+from kwhatif.results.place import Victim
 
 __all__ = ["drain_blocks"]
 

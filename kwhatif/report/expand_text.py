@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, joined, titled
 from kwhatif.report.fidelity_text import edited
-from kwhatif.results import ExpandResult, FailedCreate, Refusal, RolloutPlan
 from kwhatif.results.amounts import counted
+from kwhatif.results.expand import ExpandResult
+from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan
 
 __all__ = ["expand_blocks", "refusal_blocks", "rollout_blocks"]
 

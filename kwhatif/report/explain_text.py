@@ -12,8 +12,9 @@ from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, of,
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.place_text import device_blocks, victim_table
-from kwhatif.results import Blocker, Comparison, ExplainResult, NodeReport, Placement, PodReport
 from kwhatif.results.amounts import counted
+from kwhatif.results.explain import Blocker, Comparison, ExplainResult, NodeReport, PodReport
+from kwhatif.results.place import Placement
 
 __all__ = ["explain_blocks"]
 

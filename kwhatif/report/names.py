@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwhatif.report.blocks import NONE
 from kwhatif.report.escape import clean
-from kwhatif.results import PlaceResult
+from kwhatif.results.place import PlaceResult
 
 __all__ = ["names_of"]
 

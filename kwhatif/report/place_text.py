@@ -10,8 +10,8 @@ from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, joined, of
 from kwhatif.report.expand_text import refusal_blocks, rollout_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.timeline_text import timeline_blocks
-from kwhatif.results import AllocatedDevice, Placement, PlaceResult, Victim
 from kwhatif.results.amounts import counted
+from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Victim
 
 __all__ = ["device_blocks", "place_blocks", "summary", "victim_table"]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kwhatif.report.blocks import NONE, Block, Lines, titled
-from kwhatif.results import CheckResult
 from kwhatif.results.amounts import counted
+from kwhatif.results.snapshot_check import CheckResult
 
 __all__ = ["check_blocks"]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table
-from kwhatif.results import DiffResult, ObjectChange
 from kwhatif.results.amounts import counted
+from kwhatif.results.snapshot_diff import DiffResult, ObjectChange
 
 __all__ = ["diff_blocks"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, joined, titled
-from kwhatif.results import InfoResult, NodeUse, ResourceUse
 from kwhatif.results.amounts import counted, lasted, spell_amount
+from kwhatif.results.snapshot_info import InfoResult, NodeUse, ResourceUse
 
 __all__ = ["bar", "info_blocks"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 
 from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, some
-from kwhatif.results import TrimmedPod, TrimResult
 from kwhatif.results.amounts import counted
+from kwhatif.results.snapshot_trim import TrimmedPod, TrimResult
 
 __all__ = ["trim_blocks"]
 

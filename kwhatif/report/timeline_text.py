@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.report.blocks import NONE, Block, Heading, Table, titled
-from kwhatif.results import PlaceResult
+from kwhatif.results.place import PlaceResult
 
 __all__ = ["timeline_blocks"]
 

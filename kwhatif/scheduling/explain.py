@@ -17,7 +17,8 @@ from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.evaluation import Evaluation, PluginScore
 from kwhatif.framework.status import EXTENDER
 from kwhatif.framework.verdicts import Verdicts
-from kwhatif.results import AllocatedDevice, Blocker, ClaimDevices, Eviction, NodeReport, Score, Victim
+from kwhatif.results.explain import Blocker, Eviction, NodeReport
+from kwhatif.results.place import AllocatedDevice, ClaimDevices, Score, Victim
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.budgets import Budgets
 from kwhatif.scheduling.preemption import Preemption

@@ -19,8 +19,13 @@ from kwhatif.whatif.stages.question import Case
 
 if TYPE_CHECKING:
     from kwhatif.framework.interface import Plugin
-    from kwhatif.results import CapacityResult, DecisionDiff, DrainResult, ExpandResult, ExplainResult, PlaceResult
+    from kwhatif.results.capacity import CapacityResult
+    from kwhatif.results.diff import DecisionDiff
+    from kwhatif.results.drain import DrainResult
+    from kwhatif.results.expand import ExpandResult
+    from kwhatif.results.explain import ExplainResult
     from kwhatif.results.gate import GateResult
+    from kwhatif.results.place import PlaceResult
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.whatif.edits.kind import Given
 

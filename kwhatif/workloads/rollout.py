@@ -57,10 +57,6 @@ class Plan(Iterator[Step]):
         return self._rollout.unfinished() if self._rollout else ""
 
     @property
-    def finished(self) -> bool:
-        return not self.unfinished
-
-    @property
     def waiting(self) -> tuple[str, ...]:
         """The pods of the plan that are not ready."""
         members = self._rollout.members if self._rollout else ()

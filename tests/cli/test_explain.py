@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kwhatif.results import ExplainResult
+from kwhatif.results.explain import ExplainResult
 from tests.cli.running import CLUSTER, TESTS, refused, run
 
 PODS = "data/pods.yaml"

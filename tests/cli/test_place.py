@@ -7,7 +7,7 @@ import msgspec
 import pytest
 import yaml
 
-from kwhatif.results import PlaceResult
+from kwhatif.results.place import PlaceResult
 from tests.cli.running import CLUSTER, TESTS, frozen_time, refused, run
 
 PODS = "data/pods.yaml"

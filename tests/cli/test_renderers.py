@@ -21,22 +21,11 @@ from kwhatif.report.names import names_of
 from kwhatif.report.place_text import place_blocks, summary
 from kwhatif.report.structured import as_json, as_yaml
 from kwhatif.report.tables import columns, text_of
-from kwhatif.results import (
-    Blocker,
-    ConformanceResult,
-    Eviction,
-    ExplainResult,
-    Fidelity,
-    FileAgreement,
-    Fix,
-    Gap,
-    NodeReport,
-    Placement,
-    PlaceResult,
-    PodReport,
-    Victim,
-)
 from kwhatif.results.amounts import counted
+from kwhatif.results.conformance import ConformanceResult, FileAgreement
+from kwhatif.results.explain import Blocker, Eviction, ExplainResult, Fix, NodeReport, PodReport
+from kwhatif.results.place import Placement, PlaceResult, Victim
+from kwhatif.results.values import Fidelity, Gap
 
 ANY = st.text(st.characters(codec=None), max_size=30)
 FIDELITY = Fidelity(rules="1.36")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.results import FileAgreement
+from kwhatif.results.conformance import FileAgreement
 from kwhatif.versions import DEFAULT_MINOR, LEGACY_MINOR, SUPPORTED_MINORS, features_of
 from kwhatif.whatif.conformance.answer import answer
 from kwhatif.whatif.conformance.compare import Tally

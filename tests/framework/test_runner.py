@@ -68,7 +68,7 @@ def test_a_plugin_is_asked_only_for_hooks_it_has() -> None:
 def test_each_extension_point_has_an_order_of_its_own() -> None:
     both = [made_up(name, filter=rejecting("no"), score=scoring(0, 0, 0)) for name in ("One", "Two")]
     framework = framework_of(both, points={"score": ["Two", "One"]})
-    assert [plugin.name for plugin in framework.plugins_at("filter")] == ["One", "Two"]
+    assert [plugin.name for plugin in framework.filters] == ["One", "Two"]
     assert [plugin.name for plugin, _ in framework.scorers] == ["Two", "One"]
 
 

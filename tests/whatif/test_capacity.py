@@ -16,7 +16,7 @@ from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.errors import UsageError
 from kwhatif.policy.load import default_configuration
-from kwhatif.results import CapacityResult, QuotaRoom
+from kwhatif.results.capacity import CapacityResult, QuotaRoom
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest, Origin

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from kwhatif.api.core import Node
 from kwhatif.api.decode import convert
 from kwhatif.api.meta import OwnerReference, Resource
-from kwhatif.results import DeviceUse, Fix, PodReport
+from kwhatif.results.explain import Fix, PodReport
+from kwhatif.results.snapshot_info import DeviceUse
 from kwhatif.snapshot.load import Manifest, Origin
 from kwhatif.whatif.capacity.capacity import capacity
 from kwhatif.whatif.expand.expand import expand

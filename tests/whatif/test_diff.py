@@ -14,7 +14,7 @@ from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.errors import UsageError
 from kwhatif.policy.load import default_configuration, load_configuration
-from kwhatif.results import DecisionDiff, PodChange
+from kwhatif.results.diff import DecisionDiff, PodChange
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import features_of

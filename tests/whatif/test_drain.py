@@ -14,7 +14,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.others import PodDisruptionBudget
-from kwhatif.results import DrainResult
+from kwhatif.results.drain import DrainResult
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.drain.question import Drain
 from kwhatif.whatif.stages.inputs import Inputs

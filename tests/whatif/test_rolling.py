@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from kwhatif.policy.load import default_configuration
-from kwhatif.results import PlaceResult
+from kwhatif.results.place import PlaceResult
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import load_manifests, load_snapshot
 from kwhatif.versions import features_of

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from kwhatif.api.core import Condition, Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.report.snapshot_info_text import bar
-from kwhatif.results import DeviceUse, InfoResult, ResourceUse
 from kwhatif.results.amounts import lasted
+from kwhatif.results.snapshot_info import DeviceUse, InfoResult, ResourceUse
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot
 from kwhatif.snapshot.load import load_snapshot
 from kwhatif.whatif.info.info import info

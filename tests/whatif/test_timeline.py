@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.results import PlaceResult
+from kwhatif.results.place import PlaceResult
 from kwhatif.whatif.place.timeline import simulate
 from tests.builders import Json, node, pod, pods_like, select
 from tests.whatif.sessions import asking, session_of

@@ -34,7 +34,7 @@ def test_one_node_after_the_other_loses_its_pod_and_gets_a_new_one() -> None:
         "0 old 2 new (1 old going): -ds-old-c",
         "0 old 3 new: +ds-3",
     ]
-    assert rollout.finished
+    assert not rollout.unfinished
 
 
 def test_a_surge_makes_the_new_pod_beside_the_old_one() -> None:
@@ -90,7 +90,7 @@ def test_tainted_nodes_get_no_pod_and_keep_one_that_tolerates_staying() -> None:
     assert step.removes == ("ds-old-c",)
     assert len(step.creates) == 1
     assert rollout.kept == ("ds-old-b",)
-    assert rollout.finished
+    assert not rollout.unfinished
 
 
 def test_a_node_selector_that_no_longer_fits_removes_pods_at_once() -> None:
@@ -100,7 +100,7 @@ def test_a_node_selector_that_no_longer_fits_removes_pods_at_once() -> None:
     nodes = [node("a", labels={"disk": "ssd"}), node("b")]
     rollout = plan(old, new, ds_pods(old, "ab"), nodes)
     assert [step.removes for step in rollout if step.removes] == [("ds-old-b",), ("ds-old-a",)]
-    assert rollout.finished
+    assert not rollout.unfinished
 
 
 def test_on_delete_only_fills_nodes_without_a_pod() -> None:
@@ -108,7 +108,7 @@ def test_on_delete_only_fills_nodes_without_a_pod() -> None:
     rollout = plan(old, changed(old), ds_pods(old, "a"), NODES[:2])
     (step,) = rollout
     assert (names(step.creates), step.removes) == (["ds-1"], ())
-    assert rollout.finished
+    assert not rollout.unfinished
 
 
 def test_new_pods_count_the_template_generation_up() -> None:

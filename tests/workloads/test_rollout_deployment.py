@@ -19,7 +19,7 @@ def test_a_surge_pod_that_finds_room_lets_one_old_pod_go_after_the_other() -> No
         "1 old 2 new (1 old going): +web-new-2 -web-old-2",
         "0 old 2 new (1 old going): -web-old-1",
     ]
-    assert rollout.finished
+    assert not rollout.unfinished
     assert rollout.removed == ("web-old-2", "web-old-1")
     assert rollout.kept == ()
     assert len(rollout.created) == 2
@@ -43,7 +43,7 @@ def test_anti_affinity_with_one_pod_a_node_never_finishes_with_max_unavailable_z
     slots = Slots(pods, a=1, b=1, c=1)
     rollout = plan(old, changed(old), pods, ready=slots.ready)
     assert slots.follow(rollout) == ["3 old 1 new: +web-new-1"]
-    assert not rollout.finished
+    assert rollout.unfinished
 
 
 def test_the_same_rollout_finishes_when_one_pod_may_be_missing() -> None:
@@ -55,7 +55,7 @@ def test_the_same_rollout_finishes_when_one_pod_may_be_missing() -> None:
         "1 old 2 new (1 old going): +web-new-2 -web-old-2",
         "0 old 3 new (1 old going): +web-new-3 -web-old-1",
     ]
-    assert rollout.finished
+    assert not rollout.unfinished
 
 
 def test_a_recreated_deployment_waits_until_the_last_old_pod_is_gone() -> None:
@@ -67,7 +67,7 @@ def test_a_recreated_deployment_waits_until_the_last_old_pod_is_gone() -> None:
         "0 old 0 new (2 old going): -web-old-2 -web-old-1",
         "0 old 2 new: +web-new-1 +web-new-2",
     ]
-    assert rollout.finished
+    assert not rollout.unfinished
 
 
 def test_a_paused_deployment_keeps_its_pods_whatever_its_template_says() -> None:
@@ -88,7 +88,7 @@ def test_an_unchanged_deployment_has_nothing_to_do() -> None:
     old, pods = deployment(), web_pods(3)
     rollout = plan(old, old, pods)
     assert list(rollout) == []
-    assert rollout.finished
+    assert not rollout.unfinished
     assert rollout.kept == ("web-old-1", "web-old-2", "web-old-3")
 
 
@@ -147,7 +147,7 @@ def test_the_api_server_may_refuse_the_surge_pod_and_so_stop_the_rollout() -> No
     rollout = plan(old, changed(old), pods, admit=lambda pod: None)
     assert list(rollout) == []
     assert rollout.refused == (f"web-{hash_of(changed(old))}-1",)
-    assert not rollout.finished
+    assert rollout.unfinished
 
 
 def test_quota_that_counts_what_leaves_lets_a_rollout_go_on_without_surge() -> None:
@@ -166,7 +166,7 @@ def test_quota_that_counts_what_leaves_lets_a_rollout_go_on_without_surge() -> N
         shapes.append((step.live.old, step.live.new, len(step.creates)))
         there.difference_update(step.removes)
     assert shapes == [(1, 0, 0), (1, 1, 1), (0, 1, 0), (0, 2, 1)]
-    assert rollout.finished
+    assert not rollout.unfinished
 
 
 @pytest.mark.parametrize("kind", ["Job", "CronJob", "Pod"])
@@ -180,7 +180,7 @@ def test_a_deployment_of_nothing_has_no_pods_left() -> None:
     old, pods = deployment(replicas=3), web_pods(3)
     rollout = plan(old, changed(old, replicas=0), pods)
     assert [(step.live.old + step.live.new, len(step.removes)) for step in rollout] == [(0, 3)]
-    assert rollout.finished
+    assert not rollout.unfinished
 
 
 def test_pods_that_are_terminating_already_are_waited_for_but_not_counted() -> None:

@@ -29,7 +29,7 @@ def test_a_deployment_whose_pods_get_ready_arrives_and_stays_within_its_limits(
         ready -= len(step.removes)
         assert ready >= min(before, after - fewer)
         ready += len(step.creates)
-    assert rollout.finished
+    assert not rollout.unfinished
     assert (step.live.old, step.live.new) == (0, after)
     assert steps <= 3 * (before + after)
     assert len(rollout.removed) >= before
@@ -52,4 +52,4 @@ def test_a_deployment_whose_pods_stop_getting_ready_stops_within_its_limits(
     for _ in rollout:
         pass
     assert len(rollout.kept) + len(up - set(rollout.removed)) >= size - fewer
-    assert rollout.finished == (len(up) >= size)
+    assert (not rollout.unfinished) == (len(up) >= size)

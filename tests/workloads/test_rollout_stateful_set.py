@@ -38,7 +38,7 @@ def test_pods_are_replaced_one_by_one_from_the_highest_ordinal_down() -> None:
         "0 old 2 new (1 old going): -db-0",
         "0 old 3 new: +db-0",
     ]
-    assert rollout.finished
+    assert not rollout.unfinished
 
 
 def test_pods_below_the_partition_stay_as_they_are() -> None:
@@ -47,7 +47,7 @@ def test_pods_below_the_partition_stay_as_they_are() -> None:
     slots = Slots(pods)
     rollout = plan(old, changed(old), pods, ready=slots.ready)
     assert slots.follow(rollout) == ["2 old 0 new (1 old going): -db-2", "2 old 1 new: +db-2"]
-    assert rollout.finished
+    assert not rollout.unfinished
     assert rollout.kept == ("db-0", "db-1")
 
 
@@ -70,7 +70,7 @@ def test_an_ordered_set_with_a_broken_pod_does_not_even_begin() -> None:
     old = stateful_set()
     rollout = plan(old, changed(old), db_pods(old, "012", unready="0"))
     assert list(rollout) == []
-    assert not rollout.finished
+    assert rollout.unfinished
 
 
 def test_an_ordered_set_grows_one_ready_pod_at_a_time() -> None:
@@ -83,7 +83,7 @@ def test_an_ordered_set_shrinks_from_the_highest_ordinal_and_waits_for_each() ->
     old = stateful_set(replicas=3)
     rollout = plan(old, stateful_set(replicas=1), db_pods(old, "012"))
     assert [step.removes for step in rollout] == [("db-2",), ("db-1",)]
-    assert rollout.finished
+    assert not rollout.unfinished
 
 
 def test_a_parallel_set_grows_and_shrinks_at_once() -> None:
@@ -103,7 +103,7 @@ def test_on_delete_leaves_the_pods_to_whoever_deletes_them() -> None:
     old = stateful_set(updateStrategy={"type": "OnDelete"})
     rollout = plan(old, changed(old), db_pods(old, "012"))
     assert list(rollout) == []
-    assert rollout.finished
+    assert not rollout.unfinished
 
 
 def test_max_unavailable_counts_only_with_its_feature_gate() -> None:
@@ -131,7 +131,7 @@ def test_an_update_in_the_middle_goes_on_from_where_it_is() -> None:
     pods = db_pods(stateful_set("one"), "01") + db_pods(old, "2")
     rollout = plan(old, old, pods)
     assert [step.removes for step in rollout if step.removes] == [("db-1",), ("db-0",)]
-    assert rollout.finished
+    assert not rollout.unfinished
 
 
 def test_an_api_server_that_hears_which_pods_are_gone_lets_them_back_under_their_names() -> None:
@@ -148,7 +148,7 @@ def test_an_api_server_that_hears_which_pods_are_gone_lets_them_back_under_their
 
     rollout = plan(old, changed(old), pods, admit=admit, gone=gone)
     assert [step.live.new for step in rollout] == [0, 1, 1, 2]
-    assert rollout.finished
+    assert not rollout.unfinished
     images = [pod["spec"]["containers"][0]["image"] for pod in server.world.all("Pod")]
     assert images == ["two", "two"]
     deaf = plan(old, changed(old), pods, admit=admit)

@@ -23,7 +23,7 @@ from kwhatif.cluster.storage import claim_names
 from kwhatif.cluster.types import Int64Array
 from kwhatif.errors import UsageError
 from kwhatif.framework.diagnosis import Diagnosis
-from kwhatif.results import CapacityResult, LeftOver, NodeCapacity, QuotaRoom, ReasonCount
+from kwhatif.results.capacity import CapacityResult, LeftOver, NodeCapacity, QuotaRoom, ReasonCount
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.expand.world import world_of

@@ -9,7 +9,7 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from kwhatif.errors import UsageError
-from kwhatif.results import CapacityResult
+from kwhatif.results.capacity import CapacityResult
 from kwhatif.whatif.capacity.capacity import capacity
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.results import Difference, FileAgreement
+from kwhatif.results.conformance import Difference, FileAgreement
 
 __all__ = ["FIELDS", "Recorded", "RecordedAttempt", "Tally", "differences"]
 

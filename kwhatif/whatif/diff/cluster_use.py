@@ -9,7 +9,7 @@ import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.results import ClusterUse, Skew, Use
+from kwhatif.results.diff import ClusterUse, Skew, Use
 from kwhatif.whatif.info.pools import zone_of
 
 __all__ = ["skews", "use_of"]

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from kwhatif.errors import UsageError
 from kwhatif.framework.evaluation import PluginScore
-from kwhatif.results import Away, DecisionDiff, NodeScores, Placement, PodChange, Rule
-from kwhatif.results import Side as SideResult
+from kwhatif.results.diff import Away, DecisionDiff, NodeScores, PodChange, Rule
+from kwhatif.results.diff import Side as SideResult
+from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.scheduling.setup import Setup

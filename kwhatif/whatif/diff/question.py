@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from kwhatif.api.core import Pod
 from kwhatif.errors import UsageError
-from kwhatif.results import DecisionDiff
+from kwhatif.results.diff import DecisionDiff
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.diff.diff import Side, diff
 from kwhatif.whatif.diff.replay import Replayed, replay

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from kwhatif.api.core import Pod
 from kwhatif.api.others import PodDisruptionBudget
 from kwhatif.cluster.cluster import FINISHED
-from kwhatif.results import DrainedNode, DrainedPod, DrainResult, Remaining
+from kwhatif.results.drain import DrainedNode, DrainedPod, DrainResult, Remaining
 from kwhatif.scheduling.replacements import Replacements
 from kwhatif.whatif.drain.eviction_budgets import EvictionBudgets
 from kwhatif.whatif.drain.filters import Filters

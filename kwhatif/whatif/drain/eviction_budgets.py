@@ -13,7 +13,7 @@ from kwhatif.api.core import Pod
 from kwhatif.api.others import PodDisruptionBudget
 from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.cluster.cluster import FINISHED
-from kwhatif.results import BudgetUse
+from kwhatif.results.drain import BudgetUse
 
 __all__ = ["EvictionBudgets"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kwhatif.api.core import Node
 from kwhatif.errors import UsageError
-from kwhatif.results import DrainResult
+from kwhatif.results.drain import DrainResult
 from kwhatif.snapshot.chosen import chosen_nodes
 from kwhatif.whatif.drain.drain import drain
 from kwhatif.whatif.drain.filters import Filters

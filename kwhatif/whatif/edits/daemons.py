@@ -16,8 +16,8 @@ from kwhatif.admission.server import ApiServer
 from kwhatif.api.core import Condition, Node, NodeSelector, NodeSelectorTerm, Pod, PodStatus
 from kwhatif.api.decode import convert
 from kwhatif.cluster.cluster import FINISHED
-from kwhatif.results import FailedCreate
 from kwhatif.results.amounts import counted
+from kwhatif.results.place import FailedCreate
 from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.expand.expand import called
 from kwhatif.whatif.expand.world import plain, world_of

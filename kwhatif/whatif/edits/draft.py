@@ -14,7 +14,7 @@ from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.meta import Resource
 from kwhatif.api.others import PersistentVolumeClaim, VolumeAttachment
 from kwhatif.cluster.storage import claim_names
-from kwhatif.results import FailedCreate
+from kwhatif.results.place import FailedCreate
 from kwhatif.scheduling.replacements import Replacements
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked

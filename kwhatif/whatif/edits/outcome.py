@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kwhatif.results import FailedCreate
+from kwhatif.results.place import FailedCreate
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked
 

@@ -21,7 +21,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.api.others import PersistentVolumeClaim, ReplicaSet, StatefulSet
 from kwhatif.errors import InputError
-from kwhatif.results import FailedCreate
+from kwhatif.results.place import FailedCreate
 from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.expand.expand import asked_of, called
 from kwhatif.whatif.expand.world import world_of

@@ -21,11 +21,7 @@ from kwhatif.api.kinds import KINDS, kept_whole, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.errors import InputError
-from kwhatif.results import (
-    FailedCreate,
-    Refusal,
-    RefusedField,
-)
+from kwhatif.results.place import FailedCreate, Refusal, RefusedField
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.versions import DEFAULT_MINOR

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from kwhatif.admission.pipeline import NOT_MODELLED
 from kwhatif.admission.world import name_of
-from kwhatif.results import ChangeRecord, ExpandedPod, ExpandResult, RolloutPlan, RolloutStep
+from kwhatif.results.expand import ChangeRecord, ExpandedPod, ExpandResult
+from kwhatif.results.place import RolloutPlan, RolloutStep
 from kwhatif.whatif.expand.expand import Expanded, Rollout
 from kwhatif.whatif.session import Asked
 from kwhatif.workloads.rollout import Plan

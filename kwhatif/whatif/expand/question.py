@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from kwhatif.results import ExpandResult
 from kwhatif.results.amounts import counts
+from kwhatif.results.expand import ExpandResult
 from kwhatif.whatif.expand.outcome import summarized
 from kwhatif.whatif.fidelity.left_out import template_gap
 from kwhatif.whatif.stages.notes import Notes

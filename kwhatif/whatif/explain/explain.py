@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import IntpArray
 from kwhatif.errors import UsageError
-from kwhatif.results import ClaimDevices, Comparison, Eviction, ExplainResult, NodeReport, PodReport
+from kwhatif.results.explain import Comparison, Eviction, ExplainResult, NodeReport, PodReport
+from kwhatif.results.place import ClaimDevices
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.explain import devices_of, evictions, feasible_rows, node_reports
 from kwhatif.scheduling.schedule_one import Scheduler

@@ -16,7 +16,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray
 from kwhatif.framework.verdicts import Verdicts
 from kwhatif.plugins.shared.pod_changes import with_priority
-from kwhatif.results import Fix
+from kwhatif.results.explain import Fix
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import Driver
 from kwhatif.whatif.edits.cordon import uncordoned

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from kwhatif.errors import UsageError
-from kwhatif.results import ExplainResult
+from kwhatif.results.explain import ExplainResult
 from kwhatif.whatif.explain.explain import explain
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.stages.notes import Notes

@@ -20,9 +20,9 @@ from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import KwhatifError, PluginError
-from kwhatif.results import Placement
 from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subject
+from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.snapshot.format.model import Snapshot

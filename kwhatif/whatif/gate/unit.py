@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kwhatif.results import FailedCreate, Placement, Refusal, RolloutPlan
 from kwhatif.results.gate import Location, Subject
+from kwhatif.results.place import FailedCreate, Placement, Refusal, RolloutPlan
 from kwhatif.snapshot.load import Manifest
 from kwhatif.whatif.session import Asked
 from kwhatif.workloads.objects import annotations_of, labels_of, section

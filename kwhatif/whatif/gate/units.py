@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.results import PlaceResult
 from kwhatif.results.gate import Subject
+from kwhatif.results.place import PlaceResult
 from kwhatif.snapshot.load import Manifest
 from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.fidelity.ownership import Owners

@@ -11,7 +11,7 @@ from kwhatif.cluster.devices import DeviceId
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.devices.inventory import Inventory
 from kwhatif.devices.selection import selection_of
-from kwhatif.results import DeviceUse
+from kwhatif.results.snapshot_info import DeviceUse
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
 

@@ -11,7 +11,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import KINDS
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.requests import amounts
-from kwhatif.results import (
+from kwhatif.results.snapshot_info import (
     ClassUse,
     DeviceUse,
     InfoResult,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from msgspec.structs import replace
 
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.results import Placement, Victim
+from kwhatif.results.place import Placement, Victim
 from kwhatif.scheduling.arrivals import with_claims
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.replacements import Replacements

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.results import PlaceResult
+from kwhatif.results.place import PlaceResult
 from kwhatif.whatif.expand.expand import Rollout
 from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.place.consequences import with_consequences

@@ -10,7 +10,7 @@ import numpy as np
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.results import Placement
+from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.explain import devices_of, scores_at, victims_of
 from kwhatif.whatif.session import Asked, Session

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from kwhatif.errors import UsageError
-from kwhatif.results import PlaceResult
+from kwhatif.results.place import PlaceResult
 from kwhatif.whatif.place.place import place
 from kwhatif.whatif.place.timeline import simulate
 from kwhatif.whatif.session import Asked, Session

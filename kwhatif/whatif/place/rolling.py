@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.world import name_of
-from kwhatif.results import RolloutPlan
+from kwhatif.results.place import RolloutPlan
 from kwhatif.whatif.expand.expand import Rollout
 from kwhatif.whatif.expand.outcome import planned
 from kwhatif.whatif.place.placing import Run, Taken

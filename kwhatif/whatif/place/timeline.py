@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.results import EventRecord, Placement, PlaceResult, TimelineEntry
+from kwhatif.results.place import EventRecord, Placement, PlaceResult, TimelineEntry
 from kwhatif.scheduling.replacements import grace_of
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.whatif.fidelity.assess import assess

@@ -10,7 +10,7 @@ from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import step
 from kwhatif.cluster.cluster import FINISHED
-from kwhatif.results import DiffResult, FieldChange, ObjectChange, Replaced
+from kwhatif.results.snapshot_diff import DiffResult, FieldChange, ObjectChange, Replaced
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.snapshot_diff.visible import template_of, visible
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kwhatif.errors import UsageError
-from kwhatif.results import TrimResult
+from kwhatif.results.snapshot_trim import TrimResult
 from kwhatif.whatif.fidelity.assess import insist
 from kwhatif.whatif.place.place import place
 from kwhatif.whatif.session import Session

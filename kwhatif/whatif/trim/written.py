@@ -12,7 +12,7 @@ import msgspec
 from kwhatif.api.core import Pod
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
-from kwhatif.results import KindCount, TrimmedPod, TrimResult
+from kwhatif.results.snapshot_trim import KindCount, TrimmedPod, TrimResult
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot, write_snapshot
 from kwhatif.snapshot.load import load_snapshot

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from kwhatif.api.kinds import KINDS
 from kwhatif.errors import InputError
-from kwhatif.results import CheckResult, Finding
+from kwhatif.results.snapshot_check import CheckResult, Finding
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.lenient import Lenient, read_leniently
 from kwhatif.snapshot.load import load_snapshot

@@ -9,9 +9,9 @@ from msgspec import Meta
 
 from kwhatif.api.alike import did_you_mean
 from kwhatif.errors import InputError
-from kwhatif.results import Placement
 from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Finding
+from kwhatif.results.place import Placement
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.growth import MOST_NODES, Growth
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule

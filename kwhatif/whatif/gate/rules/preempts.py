@@ -8,9 +8,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from kwhatif.results import Victim
 from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Finding
+from kwhatif.results.place import Victim
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 from kwhatif.whatif.gate.wording import some
