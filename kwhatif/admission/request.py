@@ -18,7 +18,7 @@ _LEAVES = frozenset({str, int, float, bool, type(None)})
 class Request:
     """``object`` is ours to alter; ``old`` is what is stored when the request is an update. It is ``named`` once a name
     that only begins in the manifest has its end. Where a policy has ``mutated`` the object, what may change it is asked
-    ``again``.
+    ``again``. An object that is made ``anew`` takes the place of the old one.
     """
 
     object: Object
@@ -29,6 +29,7 @@ class Request:
     named: bool = True
     mutated: bool = False
     again: bool = False
+    anew: bool = False
 
     @property
     def kind(self) -> str:

@@ -15,10 +15,12 @@ from kwhatif.admission.pipeline import DEFAULT_PLUGINS, QUOTA, chosen
 from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.request import Request, copied, within
 from kwhatif.admission.requests import Sent, read
-from kwhatif.admission.resources import group_of, resource_name
-from kwhatif.admission.schema.table import types_of
+from kwhatif.admission.resources import group_of, known_kind, resource_name
+from kwhatif.admission.schema.table import Served, types_of
+from kwhatif.admission.updates.change import changed, comparable
+from kwhatif.admission.updates.rules import rules_of
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.world import World, name_of, namespace_of
+from kwhatif.admission.world import World, name_of, namespace_of, sketch
 
 __all__ = ["ApiServer"]
 
@@ -70,7 +72,9 @@ class ApiServer:
             return Refused(404, "NotFound", f'{resource_name(obj)} "{name_of(obj)}" not found')
         if there is None and metadata.pop("resourceVersion", None) and verb == "create":
             return Refused(500, "", "resourceVersion should not be set on objects to be created")
-        return self.create(obj) if verb == "create" or there is None else self.update(obj)
+        if verb == "create" or there is None:
+            return self.create(obj)
+        return self.update(obj, verb, kind, manager=manager)
 
     def create(self, obj: Object) -> Answer:
         """Store a new object; what is given stays as it is. ``metadata.namespace`` must be set."""
@@ -88,8 +92,12 @@ class ApiServer:
             return Refused(409, "AlreadyExists", message)
         return self._stored(request)
 
-    def update(self, obj: Object) -> Answer:
-        """Apply a manifest to an object that is there: what it does not speak of, such as replicas, is kept."""
+    def update(self, obj: Object, verb: str = "", kind: Served | None = None, *, manager: str = "kubectl") -> Answer:
+        """Change an object that is there, as a request of this verb does.
+
+        Without a ``kind`` the types of fields are unknown, and the manifest takes the object's place. So does a pod's
+        if no verb is named: kubectl could hardly change anything about it.
+        """
         name = name_of(obj)
         old = self.world.get(obj["kind"], namespace_of(obj), name)
         if old is None:
@@ -97,8 +105,17 @@ class ApiServer:
         refused = misshapen(obj)
         if refused is not None:
             return refused
-        request = Request(copied(obj), self.world, old)
-        self._take_over(request, old)
+        anew = known_kind(obj) == "Pod" and not verb
+        proposed = changed(old, obj, verb, None if anew else kind, self._types, manager)
+        if isinstance(proposed, Refused):
+            return proposed
+        request = Request(proposed, self.world, old, anew=anew)
+        if not anew:
+            rules_of(obj).prepare(proposed, old)
+        replicas = (old.get("spec") or {}).get("replicas")
+        if replicas is not None and not verb and (obj.get("spec") or {}).get("replicas") is None:
+            within(proposed, "spec").setdefault("replicas", replicas)
+            request.changed("Defaults", "spec.replicas", f"{replicas}, as it is in the cluster")
         refused = self._passes(request)
         return self._stored(request) if refused is None else replace(refused, warnings=tuple(request.warnings))
 
@@ -112,16 +129,10 @@ class ApiServer:
         if refused is not None:
             return refused
         request.named = True
-        generate_selector(request)
-        merge_label_keys(request)
-        refused = strategy.allocate(request)
-        if refused is not None:
-            return refused
-        problems = Problems()
-        strategy.check(problems, request.object)
-        if request.old is not None:
-            strategy.check_update(problems, request.object, request.old)
-        refused = problems.refusal(request.object)
+        if request.old is None:
+            generate_selector(request)
+            merge_label_keys(request)
+        refused = strategy.allocate(request) or self._judged(request)
         if refused is not None:
             return refused
         for plugin in self._plugins:
@@ -140,6 +151,20 @@ class ApiServer:
             if not request.mutated:
                 break
         return None
+
+    def _judged(self, request: Request) -> Refused | None:
+        """What is wrong with the object itself, and with what has changed about it."""
+        new, strategy, problems = request.object, strategy_of(request.object), Problems()
+        rules = None if request.old is None or request.anew else rules_of(new)
+        if rules is not None:
+            rules.early(problems, new, self.world)
+        if not problems.causes:
+            strategy.check(problems, new)
+            if rules is not None and request.old is not None and comparable(new, request.old):
+                old = Request(copied(request.old), self.world, request.old)
+                strategy.defaults(old, within(old.object, "spec") if strategy.has_spec else old.object)
+                rules.judge(problems, sketch(new) if self.world.is_sketch(request.old) else new, old.object)
+        return problems.refusal(new)
 
     def _stored(self, request: Request) -> Created:
         self.world.put(request.object)
@@ -164,17 +189,3 @@ class ApiServer:
             number += 1
         self._numbers[key] = number
         return f"{prefix}{number}"
-
-    def _take_over(self, request: Request, old: Object) -> None:
-        """What belongs to the object and not to its manifest."""
-        obj = request.object
-        metadata, before = within(obj, "metadata"), old.get("metadata") or {}
-        for key in ("uid", "creationTimestamp", "generation"):
-            if before.get(key) is not None:
-                metadata[key] = before[key]
-        if "status" not in obj and "status" in old:
-            obj["status"] = copied(old["status"])
-        replicas = (old.get("spec") or {}).get("replicas")
-        if replicas is not None and within(obj, "spec").get("replicas") is None:
-            obj["spec"]["replicas"] = replicas
-            request.changed("Defaults", "spec.replicas", f"{replicas}, as it is in the cluster")

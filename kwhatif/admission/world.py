@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from kwhatif.admission.answer import Object
+import msgspec
 
-__all__ = ["World", "name_of", "namespace_of"]
+from kwhatif.admission.answer import Object
+from kwhatif.api.decode import convert
+from kwhatif.api.kinds import KINDS
+from kwhatif.api.meta import Resource
+from kwhatif.api.quantity import plain_quantity
+
+__all__ = ["World", "name_of", "namespace_of", "plain", "sketch"]
 
 
 class World:
@@ -16,14 +22,17 @@ class World:
         self._by_kind: dict[str, dict[tuple[str, str], Object]] = {}
         self._by_home: dict[tuple[str, str], dict[str, Object]] = {}
         self._known: set[str] = set()
+        self._sketches: set[tuple[str, str, str]] = set()
         self._watchers: list[Callable[[Object | None, Object | None], None]] = []
         for obj in objects:
             self._known.add(obj["kind"])
             self.put(obj)
 
-    def put(self, obj: Object) -> None:
+    def put(self, obj: Object, *, sketched: bool = False) -> None:
+        """``sketched``: of the object's fields there are only those that scheduling reads."""
         of_kind = self._by_kind.setdefault(obj["kind"], {})
         key = namespace_of(obj), name_of(obj)
+        (self._sketches.add if sketched else self._sketches.discard)((obj["kind"], *key))
         before = of_kind.get(key)
         of_kind[key] = obj
         self._by_home.setdefault((obj["kind"], key[0]), {})[key[1]] = obj
@@ -49,6 +58,10 @@ class World:
         """One object; the namespace of what has none is empty."""
         return self._by_kind.get(kind, {}).get((namespace, name))
 
+    def is_sketch(self, obj: Object) -> bool:
+        """Whether of an object's fields there are only those that scheduling reads."""
+        return (obj["kind"], namespace_of(obj), name_of(obj)) in self._sketches
+
     def all(self, kind: str, namespace: str | None = None) -> Iterator[Object]:
         """The objects of a kind, of one namespace or of all."""
         found = self._by_kind.get(kind, {}) if namespace is None else self._by_home.get((kind, namespace), {})
@@ -60,6 +73,17 @@ class World:
         What came later says nothing about the others of its kind.
         """
         return kind in self._known
+
+
+def sketch(obj: Object) -> Object:
+    """What is left of an object where only the fields are kept that scheduling reads."""
+    return plain(convert(obj, KINDS[obj["kind"]]), obj["kind"])
+
+
+def plain(obj: Resource, kind: str) -> Object:
+    """An object as plain values: of its fields those that scheduling reads."""
+    found: Object = msgspec.to_builtins(obj, enc_hook=plain_quantity)
+    return {"apiVersion": "v1", **found, "kind": kind}
 
 
 def name_of(obj: Object) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kwhatif.admission.answer import Created, Refused
 from tests.admission.objects import asking, claim, created, make, pod, quota, refused, server, workload
 
 Json = dict[str, Any]
@@ -168,13 +169,15 @@ def test_of_kinds_that_were_never_looked_at_the_status_is_believed() -> None:
     )
 
 
-def test_a_claim_that_grows_counts_by_what_it_grows() -> None:
+def test_a_bound_claim_that_grows_counts_by_what_it_grows() -> None:
     api = server(quota({"requests.storage": "3Gi"}))
-    created(api, claim("a"))
-    created(api, claim("b"))
-    assert api.update(claim("a", "2Gi")) is not None
+    for name in ("a", "b"):
+        created(api, claim(name))
+        api.world.put({**claim(name), "status": {"phase": "Bound"}})
+    assert isinstance(api.update(claim("a", "2Gi")), Created)
     answer = api.update(claim("b", "2Gi"))
-    assert getattr(answer, "message", "").endswith(
+    assert isinstance(answer, Refused)
+    assert answer.message.endswith(
         "requested: requests.storage=1Gi, used: requests.storage=3Gi, limited: requests.storage=3Gi"
     )
 

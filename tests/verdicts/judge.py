@@ -29,7 +29,7 @@ from kwhatif.workloads.controllers import makes_pods, reconcile
 
 Json = dict[str, Any]
 
-_LISTED = re.compile(r"(Invalid|Duplicate|Unsupported) value: [{\[].*?[}\]](?=: |, |\]|$)")
+_LISTED = re.compile(r"(?:Invalid|Duplicate|Unsupported) value: (?=[{\[])")
 
 UNMADE = ("Pod", "CronJob")
 
@@ -150,7 +150,12 @@ def _found_by_discovery(case: Json, response: Json) -> bool:
 def plain(message: str) -> str:
     """A message without the parts that need not agree."""
     before, _, _ = message.partition("\n@@")
-    return _LISTED.sub(r"\1 value: <...>", before).strip()
+    told, rest = "", before
+    while found := _LISTED.search(rest):
+        told += f"{rest[: found.end()]}<...>"
+        _, end = json.JSONDecoder().raw_decode(rest, found.end())
+        rest = rest[end:]
+    return (told + rest).strip()
 
 
 def event(text: str) -> str:

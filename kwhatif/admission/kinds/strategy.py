@@ -36,16 +36,14 @@ def _no_warnings(obj: Object, old: Object | None) -> Iterable[str]:
 class Strategy:
     """One kind's part in a request.
 
-    defaults      completes the object: (request, its spec, which is made if it is missing)
-    check         notes what is wrong with an object, its metadata included
-    check_update  notes what must not change, besides: (problems, new, old)
-    warnings      what the server says of an object that it takes: (new, old or None)
-    allocate      a refusal if the object asks for what others have, before anything else is wrong with it
+    defaults  completes the object: (request, its spec, which is made if it is missing)
+    check     notes what is wrong with an object, its metadata included
+    warnings  what the server says of an object that it takes: (new, old or None)
+    allocate  a refusal if the object asks for what others have, before anything else is wrong with it
     """
 
     defaults: Callable[[Request, Object], None] = _nothing
     check: Callable[[Problems, Object], None] = check_metadata
-    check_update: Callable[[Problems, Object, Object], None] = _nothing
     warnings: Callable[[Object, Object | None], Iterable[str]] = _no_warnings
     allocate: Callable[[Request], Refused | None] = _nothing_taken
     has_spec: bool = True

@@ -16,7 +16,7 @@ _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 
 def admit(request: Request) -> Refused | None:
-    if request.kind != "PersistentVolumeClaim":
+    if request.kind != "PersistentVolumeClaim" or request.old is not None:
         return None
     metadata, spec = request.object.get("metadata") or {}, within(request.object, "spec")
     if _BETA_CLASS in (metadata.get("annotations") or {}) or spec.get("storageClassName") is not None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.answer import Created, Object
 from kwhatif.admission.server import ApiServer
+from kwhatif.admission.world import plain
 from kwhatif.api.core import Condition, Node, NodeSelector, NodeSelectorTerm, Pod, PodStatus
 from kwhatif.api.decode import convert
 from kwhatif.cluster.cluster import FINISHED
@@ -20,7 +21,7 @@ from kwhatif.results.amounts import counted
 from kwhatif.results.place import FailedCreate
 from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.expand.expand import called
-from kwhatif.whatif.expand.world import plain, world_of
+from kwhatif.whatif.expand.world import world_of
 from kwhatif.workloads.daemon_set import daemon_pod, generation_of
 from kwhatif.workloads.naming import template_hash
 from kwhatif.workloads.node_check import NodeCheck

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import msgspec
-
 from kwhatif.admission.answer import Object
 from kwhatif.admission.decoding import fill_empty_items, misshapen
-from kwhatif.admission.world import World
+from kwhatif.admission.world import World, plain
 from kwhatif.api.core import Node
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED
-from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
-from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.model import Snapshot
 
-__all__ = ["nodes_of", "plain", "world_of"]
+__all__ = ["nodes_of", "world_of"]
 
 _CLUSTER_WIDE = ("Namespace", "PriorityClass", "StorageClass")
 
@@ -32,11 +28,11 @@ def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
         world.cover(kind)
     for kind in _CLUSTER_WIDE:
         for obj in snapshot.objects.called(kind):
-            world.put(plain(obj, kind))
+            world.put(plain(obj, kind), sketched=True)
     for kind in sorted((KINDS.keys() & NAMESPACED) - KEPT_WHOLE.keys()):
         for obj in snapshot.objects.called(kind):
             if obj.namespace in namespaces:
-                world.put(plain(obj, kind))
+                world.put(plain(obj, kind), sketched=True)
     for objects in snapshot.whole.values():
         for whole in objects:
             if whole["metadata"].get("namespace", "") in {"", *namespaces}:
@@ -59,9 +55,3 @@ def _check(whole: Object, source: str) -> None:
 def nodes_of(snapshot: Snapshot) -> list[Object]:
     """The nodes, for daemon sets."""
     return [plain(node, "Node") for node in snapshot.objects.of(Node)]
-
-
-def plain(obj: Resource, kind: str) -> Object:
-    """An object as plain values: of its fields those that scheduling reads."""
-    found: Object = msgspec.to_builtins(obj, enc_hook=plain_quantity)
-    return {"apiVersion": "v1", **found, "kind": kind}

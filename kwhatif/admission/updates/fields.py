@@ -1,0 +1,121 @@
+"""Sets of fields, spelt as ``metadata.managedFields`` spells them: nested maps whose keys are
+
+    f:NAME     a field, or a key of a map
+    k:{...}    an item of a list that its keys tell apart
+    v:VALUE    an item of a list without doubles
+    .          the item itself, besides what is in it
+
+Upstream: sigs.k8s.io/structured-merge-diff (fieldpath, typed).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.schema.table import FieldType, Types
+
+__all__ = ["Fields", "fields_of", "item_key", "leaves", "minus", "parts", "spelt"]
+
+Fields = dict[str, Any]
+
+_ATOMIC_TYPES = frozenset(
+    {
+        *("admissionregistration.v1.MatchResources", "admissionregistration.v1.NamedRuleWithOperations"),
+        *("admissionregistration.v1.ParamKind", "admissionregistration.v1.ParamRef"),
+        *("admissionregistration.v1.Variable", "autoscaling.v1.CrossVersionObjectReference"),
+        *("core.v1.ConfigMapKeySelector", "core.v1.EndpointAddress", "core.v1.EndpointPort"),
+        *("core.v1.FileKeySelector", "core.v1.LocalObjectReference", "core.v1.NodeSelector"),
+        *("core.v1.NodeSelectorTerm", "core.v1.ObjectFieldSelector", "core.v1.ObjectReference"),
+        *("core.v1.ResourceFieldSelector", "core.v1.ScopeSelector", "core.v1.SecretKeySelector"),
+        *("core.v1.SecretReference", "core.v1.TopologySelectorTerm", "core.v1.TypedLocalObjectReference"),
+        *("discovery.v1.EndpointPort", "networking.v1.ServiceBackendPort", "rbac.v1.RoleRef", "rbac.v1.Subject"),
+        *("meta.v1.LabelSelector", "meta.v1.OwnerReference"),
+    }
+)
+_ATOMIC_MAPS = frozenset(
+    {
+        *(("core.v1.PodSpec", "nodeSelector"), ("core.v1.ReplicationControllerSpec", "selector")),
+        *(("core.v1.ServiceSpec", "selector"), ("node.v1.Scheduling", "nodeSelector")),
+    }
+)
+_KEY_DEFAULTS = {"protocol": "TCP"}
+
+
+def parts(value: Any, type_: FieldType | None, types: Types) -> Iterator[tuple[str, Any, FieldType | None]]:
+    """What a value is made of where its parts have owners of their own: key, part and its type. A leaf has none."""
+    if type_ is None:
+        return
+    if type_.shape == "struct" and isinstance(value, dict) and type_.name not in _ATOMIC_TYPES:
+        known = types.fields(type_.name)
+        for name, item in value.items():
+            atomic = (type_.name, name) in _ATOMIC_MAPS
+            yield f"f:{name}", item, None if atomic else known.get(name)
+    elif type_.shape == "map" and isinstance(value, dict):
+        for name, item in value.items():
+            yield f"f:{name}", item, type_.item
+    elif type_.shape == "list" and type_.keys and isinstance(value, list):
+        for item in value:
+            yield item_key(item, type_.keys), item, type_.item
+
+
+def item_key(item: Any, keys: Sequence[str]) -> str:
+    """What tells an item of a list apart from the others."""
+    if keys == ("*",):
+        return f"v:{json.dumps(item)}"
+    given = item if isinstance(item, dict) else {}
+    found = {key: given.get(key, _KEY_DEFAULTS.get(key)) for key in sorted(keys)}
+    told = {key: value for key, value in found.items() if value is not None}
+    return f"k:{json.dumps(told, separators=(',', ':'))}"
+
+
+def fields_of(value: Any, type_: FieldType | None, types: Types) -> Fields:
+    """All fields that a value says something of."""
+    found: Fields = {}
+    for key, item, inner in parts(value, type_, types):
+        if item is None:
+            continue
+        within = fields_of(item, inner, types)
+        found[key] = {".": {}, **within} if key.startswith("k:") else within
+    return found
+
+
+def minus(fields: Fields, others: Mapping[str, Any]) -> Fields:
+    """The fields that are not among the others. An item that the others know in part stays as such."""
+    left: Fields = {}
+    for key, inner in fields.items():
+        if key not in others:
+            left[key] = inner
+        elif key != "." and inner:
+            rest = minus({name: item for name, item in inner.items() if name != "."}, others[key])
+            if rest:
+                left[key] = rest
+    return left
+
+
+def leaves(fields: Fields, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The paths of a set, in order."""
+    for key, inner in sorted(fields.items()):
+        if key == ".":
+            continue
+        if any(name != "." for name in inner):
+            yield from leaves(inner, (*path, key))
+        else:
+            yield (*path, key)
+
+
+def spelt(path: Sequence[str]) -> str:
+    """``.spec.containers[name="web"].image``: a path in the words of a conflict."""
+    told = ""
+    for key in path:
+        kind, _, name = key.partition(":")
+        if kind == "f":
+            told += f".{name}"
+        elif kind == "v":
+            told += f"[={name}]"
+        else:
+            keys: Object = json.loads(name)
+            told += "[" + ",".join(f"{key}={json.dumps(value)}" for key, value in keys.items()) + "]"
+    return told

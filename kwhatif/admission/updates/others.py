@@ -1,0 +1,155 @@
+"""What must not change about configuration, quotas, bindings, claims, volumes and drivers.
+
+Upstream: pkg/apis/core, pkg/apis/rbac and pkg/apis/storage, each in validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.request import copied, each, within
+from kwhatif.admission.updates.normal import differing, same
+from kwhatif.admission.updates.rules import IMMUTABLE, Fixed, Rules, immutable
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.quantity import Quantity
+
+__all__ = ["RULES"]
+
+_SET = "field is immutable when `immutable` is set"
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+_CLAIM = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+_BESIDES_SOURCE = (
+    *("accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity", "persistentVolumeReclaimPolicy"),
+    *("storageClassName", "volumeMode", "volumeAttributesClassName"),
+)
+_GENERAL_LABELS = {
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+}
+
+
+def _config_map(problems: Problems, new: Object, old: Object) -> None:
+    if not old.get("immutable"):
+        return
+    if not new.get("immutable"):
+        problems.forbidden("immutable", _SET)
+    for key in ("data", "binaryData"):
+        if (new.get(key) or {}) != (old.get(key) or {}):
+            problems.forbidden(key, _SET)
+
+
+def _secret(problems: Problems, new: Object, old: Object) -> None:
+    now, was = new.get("type") or "Opaque", old.get("type") or "Opaque"
+    if now != was:
+        problems.invalid("type", now, IMMUTABLE)
+    _config_map(problems, new, old)
+
+
+def _quota(problems: Problems, new: Object, old: Object) -> None:
+    now, was = ((quota.get("spec") or {}).get("scopes") or [] for quota in (new, old))
+    if set(now) != set(was):
+        problems.invalid("spec.scopes", now, IMMUTABLE)
+
+
+def _binding(problems: Problems, new: Object, old: Object) -> None:
+    now, was = ({"apiGroup": "rbac.authorization.k8s.io", **_given(obj.get("roleRef"))} for obj in (new, old))
+    if now != was:
+        problems.invalid("roleRef", now, "cannot change roleRef")
+
+
+def _given(reference: Object | None) -> Object:
+    return {key: value for key, value in (reference or {}).items() if value}
+
+
+def _driver(problems: Problems, new: Object, old: Object) -> None:
+    before = {driver.get("name"): driver for driver in each(old.get("spec"), "drivers")}
+    for driver in each(new.get("spec"), "drivers"):
+        was = before.get(driver.get("name"))
+        if was is not None and not same({**driver, "allocatable": None}, {**was, "allocatable": None}):
+            problems.invalid("spec.drivers", driver, IMMUTABLE)
+
+
+def _volume(problems: Problems, new: Object, old: Object) -> None:
+    now, was = (_source(volume) for volume in (new, old))
+    if "csi" in now and "csi" in was and was["csi"].get("controllerExpandSecretRef") is None:
+        now["csi"] = {**now["csi"], "controllerExpandSecretRef": None}
+    if not same(now, was):
+        path = "spec.persistentvolumesource"
+        problems.forbidden(path, f"{path} is immutable after creation" + differing(now, was, "spec"))
+    immutable(problems, Fixed("spec.volumeMode", "Filesystem", told="volumeMode"), new, old)
+    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    affinity, pinned = spec.get("nodeAffinity"), before.get("nodeAffinity")
+    if pinned is not None and not same(_general(affinity), _general(pinned)):
+        problems.invalid("nodeAffinity", affinity, f"{IMMUTABLE}, except for updating from beta label to GA")
+    if before.get("volumeAttributesClassName") is not None and spec.get("volumeAttributesClassName") is None:
+        problems.forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden")
+
+
+def _source(volume: Object) -> Object:
+    return {key: value for key, value in (volume.get("spec") or {}).items() if key not in _BESIDES_SOURCE}
+
+
+def _general(affinity: Object | None) -> Object:
+    """Node affinity with the labels' names of today."""
+    found: Object = copied(affinity or {})
+    for term in each(found.get("required"), "nodeSelectorTerms"):
+        for item in each(term, "matchExpressions"):
+            item["key"] = _GENERAL_LABELS.get(str(item.get("key")), item.get("key"))
+    return found
+
+
+def _claim(problems: Problems, new: Object, old: Object) -> None:
+    spec, was = copied(new.get("spec") or {}), copied(old.get("spec") or {})
+    status = old.get("status") or {}
+    bound = status.get("phase") == "Bound"
+    if not was.get("volumeName"):
+        was["volumeName"] = spec.get("volumeName")
+    now_class, old_class = (
+        ((claim.get("metadata") or {}).get("annotations") or {}).get(_BETA_CLASS) for claim in (new, old)
+    )
+    named = spec.get("storageClassName")
+    unnamed_before = named is not None and was.get("storageClassName") is None
+    if unnamed_before and old_class == named and now_class in (None, named):
+        spec["storageClassName"] = None
+    else:
+        if now_class != old_class:
+            problems.invalid(f"metadata.annotations.{_BETA_CLASS}", now_class or "", IMMUTABLE)
+        if unnamed_before and old_class in (None, named):
+            spec["storageClassName"] = None
+    size, size_before = _size(spec), _size(was)
+    if bound:
+        if (spec.get("resources") or {}).get("requests") is not None:
+            within(within(spec, "resources"), "requests")["storage"] = _requests(was).get("storage")
+        spec["volumeAttributesClassName"] = was.get("volumeAttributesClassName")
+    if not same(spec, was):
+        problems.forbidden("spec", _CLAIM + differing(spec, was, "spec"))
+    if size < size_before and size <= Quantity.from_json((status.get("capacity") or {}).get("storage") or 0):
+        problems.forbidden("spec.resources.requests.storage", "field can not be less than status.capacity")
+    immutable(problems, Fixed("spec.volumeMode", "Filesystem", told="volumeMode"), new, old)
+    wanted = (new.get("spec") or {}).get("volumeAttributesClassName")
+    if status.get("currentVolumeAttributesClassName") is not None and not wanted:
+        what = "nil" if wanted is None else "empty string"
+        why = f"update to {what} is forbidden when status.currentVolumeAttributesClassName is not nil"
+        problems.forbidden("spec.volumeAttributesClassName", why)
+
+
+def _requests(spec: Object) -> Object:
+    return (spec.get("resources") or {}).get("requests") or {}
+
+
+def _size(spec: Object) -> Quantity:
+    return Quantity.from_json(_requests(spec).get("storage") or 0)
+
+
+RULES = {
+    "ConfigMap": Rules(check=_config_map, first=True),
+    "Secret": Rules(check=_secret, first=True),
+    "ResourceQuota": Rules(check=_quota),
+    "RoleBinding": Rules(check=_binding),
+    "ClusterRoleBinding": Rules(check=_binding),
+    "CSINode": Rules(check=_driver),
+    "PersistentVolume": Rules(check=_volume),
+    "PersistentVolumeClaim": Rules(check=_claim),
+}
