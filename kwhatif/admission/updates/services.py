@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from kwhatif.admission.answer import Object
+from kwhatif.admission.kinds.service_addresses import check_cluster_ips, headless
 from kwhatif.admission.request import copied, each, within
 from kwhatif.admission.updates.rules import Rules
 from kwhatif.admission.validation.problems import Problems
@@ -84,13 +85,9 @@ def _let_go(spec: Object, was: Object) -> None:
 def _early(problems: Problems, new: Object, world: World) -> None:
     """The families of addresses come before all else."""
     spec = new.get("spec") or {}
-    ips, families = spec.get("clusterIPs") or [], spec.get("ipFamilies") or []
-    if spec.get("type") == "ExternalName" or ips == ["None"]:
+    if spec["type"] == "ExternalName" or headless(spec):
         return
-    for i, (ip, family) in enumerate(zip(ips, families, strict=False)):
-        if (family == "IPv6") != (":" in ip) and family in ("IPv4", "IPv6"):
-            why = f"expected an {family} value as indicated by `ipFamilies[{i}]`"
-            problems.invalid(f"spec.clusterIPs[{i}]", ip, why)
+    check_cluster_ips(problems, spec)
     if not problems.causes and spec.get("ipFamilyPolicy") == "RequireDualStack" and _single_stack(world):
         why = "this cluster is not configured for dual-stack services"
         problems.invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], why)
