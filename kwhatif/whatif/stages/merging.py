@@ -11,6 +11,7 @@ from kwhatif.results.amounts import counts
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case
+from kwhatif.workloads.volumes import settle_volumes
 
 __all__ = ["merge", "unknown_kinds"]
 
@@ -18,7 +19,10 @@ _MOST_NAMED = 10
 
 
 def merge(snapshot: Snapshot, objects: Sequence[Resource], notes: Notes) -> None:
-    """Put objects into a snapshot, in the place of those with the same names. Notes what became of them."""
+    """Put objects into a snapshot, in the place of those with the same names. Notes what became of them.
+
+    Claims among them get their volumes, where that is not left to the scheduler.
+    """
     places: dict[type[Resource], dict[tuple[str, str], int]] = {}
     added = []
     for obj in objects:
@@ -32,9 +36,14 @@ def merge(snapshot: Snapshot, objects: Sequence[Resource], notes: Notes) -> None
         else:
             known[name] = len(there)
             snapshot.objects.add(obj)
+    told = settle_volumes(snapshot.objects, objects)
     if added:
         more = f" and {len(added) - _MOST_NAMED} more" if len(added) > _MOST_NAMED else ""
         notes.note(f"for this run, in the snapshot: {', '.join(added[:_MOST_NAMED])}{more}")
+    for text in told[:_MOST_NAMED]:
+        notes.note(text)
+    if len(told) > _MOST_NAMED:
+        notes.note(f"and {len(told) - _MOST_NAMED} more claims get a volume")
 
 
 def _name_of(obj: Resource) -> str:

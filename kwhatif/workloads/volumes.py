@@ -1,0 +1,187 @@
+"""The controller of volumes: claims of manifests are bound or provisioned, as far as that needs no node.
+
+Where a class waits for the first consumer, the scheduler chooses and this controller has nothing to do, unless a volume
+names the claim. Upstream: pkg/controller/volume/persistentvolume/{pv_controller,index}.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from kwhatif.api.kinds import Objects
+from kwhatif.api.meta import ObjectMeta, Resource
+from kwhatif.api.others import (
+    CSIPersistentVolumeSource,
+    ObjectReference,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PersistentVolumeSpec,
+    StorageClass,
+    TopologySelectorTerm,
+    VolumeNodeAffinity,
+    VolumePhase,
+)
+from kwhatif.api.quantity import Quantity
+from kwhatif.api.selectors import Selector
+from kwhatif.cluster.storage import BIND_COMPLETED, class_of_claim, class_of_volume
+
+__all__ = ["settle_volumes"]
+
+R = TypeVar("R", bound=Resource)
+
+_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+_NO_PROVISIONER = "kubernetes.io/no-provisioner"
+_NOTHING = Quantity.from_units(0)
+
+
+def settle_volumes(objects: Objects, new: Iterable[object]) -> list[str]:
+    """Let the controller come to rest, with ``new`` objects among ``objects``; what it did, in words.
+
+    Claims that are not new have had their chance: they may get a new volume, but none is provisioned for them.
+    """
+    mine = {(type(obj), obj.namespace, obj.name) for obj in new if isinstance(obj, Resource)}
+    if not any(kind in (PersistentVolume, PersistentVolumeClaim, StorageClass) for kind, _, _ in mine):
+        return []
+    _store(objects, StorageClass, (_completed(each) for each in objects.of(StorageClass)))
+    fresh = {each.name for each in objects.of(PersistentVolume) if (PersistentVolume, "", each.name) in mine}
+    volumes = {v.name: _available(v) if v.name in fresh else v for v in objects.of(PersistentVolume)}
+    run = _Controller(volumes, {each.name: each for each in objects.of(StorageClass)})
+    claims = []
+    for claim in objects.of(PersistentVolumeClaim):
+        ours = (PersistentVolumeClaim, claim.namespace, claim.name) in mine
+        claims.append(run.settle(claim, run.volumes.keys() if ours else fresh, provision=ours))
+    _store(objects, PersistentVolumeClaim, claims)
+    _store(objects, PersistentVolume, run.volumes.values())
+    return run.told
+
+
+def _store(objects: Objects, kind: type[R], now: Iterable[R]) -> None:
+    """Keep what became of a kind; one of which there is nothing stays unknown."""
+    kept = list(now)
+    if kept:
+        objects.put(kind, kept)
+
+
+def _completed(one: StorageClass) -> StorageClass:
+    """A class as the API server stores it."""
+    return one if one.volume_binding_mode else replace(one, volume_binding_mode="Immediate")
+
+
+def _available(volume: PersistentVolume) -> PersistentVolume:
+    return volume if volume.status.phase else replace(volume, status=VolumePhase(phase="Available"))
+
+
+class _Controller:
+    def __init__(self, volumes: dict[str, PersistentVolume], classes: dict[str, StorageClass]) -> None:
+        self.volumes, self._classes = volumes, classes
+        self.told: list[str] = []
+
+    def settle(self, claim: PersistentVolumeClaim, among: Iterable[str], *, provision: bool) -> PersistentVolumeClaim:
+        """The claim after its turn: bound to one of some volumes, or to one that is made for it, or as it was."""
+        if BIND_COMPLETED in (claim.metadata.annotations or {}):
+            return claim
+        storage_class = self._classes.get(class_of_claim(claim))
+        waits = storage_class is not None and storage_class.volume_binding_mode == "WaitForFirstConsumer"
+        found = [volume for volume in map(self.volumes.__getitem__, among) if self._may_have(claim, volume, waits)]
+        if found:
+            best = min(found, key=lambda volume: (volume.spec.claim_ref is None, _size(volume), volume.name))
+            self.told.append(f"PersistentVolumeClaim {claim.namespace}/{claim.name} is bound to {best.name}")
+            return self._bound(claim, best)
+        if waits or not provision or claim.spec.volume_name or storage_class is None:
+            return claim
+        if (storage_class.provisioner or _NO_PROVISIONER) == _NO_PROVISIONER:
+            return claim
+        made = _provisioned(claim, storage_class)
+        where = "where its class allows it" if made.spec.node_affinity else "in any zone"
+        self.told.append(
+            f"PersistentVolumeClaim {claim.namespace}/{claim.name} gets a new volume at once, taken to be {where}: "
+            f"StorageClass {storage_class.name} does not wait for the pod"
+        )
+        return self._bound(claim, made)
+
+    def _may_have(self, claim: PersistentVolumeClaim, volume: PersistentVolume, waits: bool) -> bool:
+        spec, ref = volume.spec, volume.spec.claim_ref
+        if ref is not None:
+            own = (ref.namespace, ref.name) == (claim.namespace, claim.name)
+            if not own or (ref.uid and ref.uid != claim.metadata.uid):
+                return False
+        if claim.spec.volume_name:
+            return claim.spec.volume_name == volume.name
+        if (spec.volume_mode or "Filesystem") != (claim.spec.volume_mode or "Filesystem"):
+            return False
+        if class_of_volume(volume) != class_of_claim(claim) or _size(volume) < _asked(claim):
+            return False
+        if volume.metadata.deletion_timestamp is not None:
+            return False
+        if ref is not None:
+            return True
+        selector = None if claim.spec.selector is None else Selector.of(claim.spec.selector)
+        return (
+            not waits
+            and volume.status.phase == "Available"
+            and (selector is None or selector.matches(volume.metadata.labels or {}))
+            and set(claim.spec.access_modes or ()) <= set(spec.access_modes or ())
+        )
+
+    def _bound(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
+        """Both sides know each other."""
+        ref = ObjectReference(
+            kind="PersistentVolumeClaim", namespace=claim.namespace, name=claim.name, uid=claim.metadata.uid
+        )
+        bound = VolumePhase(phase="Bound")
+        self.volumes[volume.name] = replace(volume, spec=replace(volume.spec, claim_ref=ref), status=bound)
+        annotations = {**(claim.metadata.annotations or {}), BIND_COMPLETED: "yes"}
+        if not claim.spec.volume_name:
+            annotations[_BY_CONTROLLER] = "yes"
+        return replace(
+            claim,
+            metadata=replace(claim.metadata, annotations=annotations),
+            spec=replace(claim.spec, volume_name=volume.name),
+            status=bound,
+        )
+
+
+def _asked(claim: PersistentVolumeClaim) -> Quantity:
+    resources = claim.spec.resources
+    return ((resources.requests if resources else None) or {}).get("storage", _NOTHING)
+
+
+def _size(volume: PersistentVolume) -> Quantity:
+    return (volume.spec.capacity or {}).get("storage", _NOTHING)
+
+
+def _provisioned(claim: PersistentVolumeClaim, storage_class: StorageClass) -> PersistentVolume:
+    """The volume that a provisioner makes; of the topologies that its class allows it may have any."""
+    name = f"pvc-{claim.metadata.uid or f'{claim.namespace}-{claim.name}'}"
+    driver = storage_class.provisioner or ""
+    terms = list(_terms(storage_class.allowed_topologies or ()))
+    return PersistentVolume(
+        api_version="v1",
+        kind="PersistentVolume",
+        metadata=ObjectMeta(name=name),
+        spec=PersistentVolumeSpec(
+            capacity={"storage": _asked(claim)},
+            access_modes=claim.spec.access_modes,
+            storage_class_name=class_of_claim(claim),
+            volume_mode=claim.spec.volume_mode,
+            node_affinity=VolumeNodeAffinity(required=NodeSelector(node_selector_terms=terms)) if terms else None,
+            csi=None
+            if driver.startswith("kubernetes.io/")
+            else CSIPersistentVolumeSource(driver=driver, volume_handle=name),
+            volume_attributes_class_name=claim.spec.volume_attributes_class_name,
+        ),
+    )
+
+
+def _terms(topologies: Iterable[TopologySelectorTerm]) -> Iterator[NodeSelectorTerm]:
+    for topology in topologies:
+        asked = [
+            NodeSelectorRequirement(key=each.key, operator="In", values=each.values)
+            for each in topology.match_label_expressions or ()
+        ]
+        if asked:
+            yield NodeSelectorTerm(match_expressions=asked)

@@ -1,0 +1,143 @@
+"""Claims and volumes of manifests get each other as the controller of volumes sees to it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import run
+
+LISTS = {"PersistentVolumeList": "v1", "PersistentVolumeClaimList": "v1", "StorageClassList": "storage.k8s.io/v1"}
+ZONE = "topology.kubernetes.io/zone"
+
+
+def node(name: str, zone: str) -> Any:
+    labels = {"kubernetes.io/hostname": name, ZONE: zone}
+    allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {"allocatable": allocatable},
+    }
+
+
+def storage_class(name: str = "fast", mode: str = "", provisioner: str = "csi.example", **more: Any) -> Any:
+    binding = {"volumeBindingMode": mode} if mode else {}
+    head = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name}}
+    return head | {"provisioner": provisioner} | binding | more
+
+
+def volume(name: str = "disk", size: str = "10Gi", **spec: Any) -> Any:
+    base = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": "fast"}
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": base | spec}
+
+
+def claim(**spec: Any) -> Any:
+    asks = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}, "storageClassName": "fast"}
+    metadata = {"name": "data", "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": asks | spec}
+
+
+USER = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "db"},
+    "spec": {
+        "containers": [{"name": "main", "image": "db"}],
+        "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}],
+    },
+}
+IN_B = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["b"]}]}]}}
+ONLY_B = [{"matchLabelExpressions": [{"key": ZONE, "values": ["b"]}]}]
+UNBOUND = "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims."
+
+CASES: dict[str, tuple[list[Any], list[Any], str, str]] = {
+    "a class that says nothing provisions at once": (
+        [storage_class()],
+        [claim(), USER],
+        "ant",
+        "taken to be in any zone",
+    ),
+    "where the class allows it": (
+        [storage_class(allowedTopologies=ONLY_B)],
+        [claim(), USER],
+        "bee",
+        "taken to be where its class allows it",
+    ),
+    "so does a class of the same manifest": ([], [storage_class(), claim(), USER], "ant", "gets a new volume at once"),
+    "a volume and a claim of one manifest meet": (
+        [storage_class(provisioner="kubernetes.io/no-provisioner")],
+        [volume(nodeAffinity=IN_B), claim(), USER],
+        "bee",
+        "PersistentVolumeClaim default/data is bound to disk",
+    ),
+    "of volumes that will do the smallest": (
+        [storage_class()],
+        [volume("large", "90Gi"), volume("small", "6Gi", nodeAffinity=IN_B), volume("tiny", "1Gi"), claim(), USER],
+        "bee",
+        "is bound to small",
+    ),
+    "a volume that names the claim goes before smaller ones": (
+        [storage_class()],
+        [
+            volume("mine", "90Gi", nodeAffinity=IN_B, claimRef={"namespace": "default", "name": "data"}),
+            volume("small"),
+            claim(),
+            USER,
+        ],
+        "bee",
+        "is bound to mine",
+    ),
+    "a claim that names its volume gets that or none": (
+        [storage_class()],
+        [volume("other"), claim(volumeName="missing"), USER],
+        "",
+        "",
+    ),
+    "a volume of another claim is nobody else's": (
+        [storage_class(provisioner="kubernetes.io/no-provisioner")],
+        [volume(claimRef={"namespace": "default", "name": "another"}), claim(), USER],
+        "",
+        "",
+    ),
+    "a class that waits leaves it to the scheduler": (
+        [storage_class(mode="WaitForFirstConsumer")],
+        [claim(), USER],
+        "ant",
+        "",
+    ),
+    "a claim of the cluster may get a volume of the manifest": (
+        [storage_class(), claim()],
+        [volume(nodeAffinity=IN_B), USER],
+        "bee",
+        "is bound to disk",
+    ),
+    "but none is provisioned for it, which was tried before": (
+        [storage_class(), claim()],
+        [storage_class("unrelated"), USER],
+        "",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("more", [(), ("--timeline",)], ids=["at once", "over time"])
+@pytest.mark.parametrize(("there", "given", "home", "said"), CASES.values(), ids=list(CASES))
+def test_claims_get_their_volumes(
+    there: list[Any], given: list[Any], home: str, said: str, more: tuple[str, ...], tmp_path: Path
+) -> None:
+    empty: list[Any] = [{"apiVersion": version, "kind": kind, "items": []} for kind, version in LISTS.items()]
+    cluster = [*empty, node("ant", "a"), node("bee", "b"), *there]
+    for name, objects in (("cluster", cluster), ("given", given)):
+        (tmp_path / f"{name}.json").write_text("\n".join(map(json.dumps, objects)))
+    words = (str(tmp_path / "given.json"), "--snapshot", str(tmp_path / "cluster.json"), "-o", "json")
+    ran = run("place", *words, *more)
+    (found,) = json.loads(ran.out)["placements"]
+    assert found.get("node", "") == home, ran.out
+    assert home or found["message"].startswith(UNBOUND)
+    assert said in ran.err
+    assert bool(said) == ("PersistentVolumeClaim default/data " in ran.err.replace("data added", ""))
