@@ -22,7 +22,7 @@ from kwhatif.api.core import Node
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
-from kwhatif.policy.load import default_configuration
+from kwhatif.policy.configuration_file import default_configuration
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest, Origin

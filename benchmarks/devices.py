@@ -28,7 +28,7 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects, struct_for
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.devices.answers import plan_of
-from kwhatif.policy.load import load_configuration
+from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import features_of

@@ -23,7 +23,7 @@ from workloads import HOSTNAME, node, pod
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects, struct_for
-from kwhatif.policy.load import load_configuration
+from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import features_of
 

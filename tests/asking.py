@@ -8,8 +8,8 @@ import numpy as np
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import Change, NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.view import Change, NodeView
 from kwhatif.framework.interface import Plugin, overrides
 from kwhatif.framework.status import SKIP, Code, Narrowed, Rejection, Skip, Status
 from kwhatif.framework.verdicts import Verdicts

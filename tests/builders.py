@@ -19,8 +19,8 @@ from kwhatif.framework.interface import Handle, Plugin, PostFilterResult
 from kwhatif.framework.status import Status
 from kwhatif.legacy.plugins import legacy_plugins
 from kwhatif.plugins import in_tree_plugins
+from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.policy.intree import in_tree
-from kwhatif.policy.load import load_configuration
 from kwhatif.scheduling.driver import Driver, Options
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import kwhatif
-from kwhatif.results.values import Result
+from kwhatif.results.parts import Result
 from tests.cli.running import TESTS, run
 
 SAMPLES = TESTS.parent / "samples"

@@ -11,13 +11,13 @@ import yaml
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.framework.outside import load_outside
-from kwhatif.policy.load import examine, load_configuration
+from kwhatif.policy.configuration_file import examine, load_configuration
 from kwhatif.results.explain import ExplainResult
 from kwhatif.results.place import Placement, PlaceResult
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import load_manifests, load_snapshot
 from kwhatif.versions import LEGACY_MINOR, features_of
-from kwhatif.whatif.conformance.answer import Scenario, answer
+from kwhatif.whatif.conformance.scenario_answers import Scenario, answer
 from kwhatif.whatif.edits.apply import edited
 from kwhatif.whatif.edits.document import read_edits
 from kwhatif.whatif.expand.expand import expand

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from kwhatif.cel.expression_types import BOOL, DYN, INT, TYPE, Kind, fits, join, list_of, map_of, optional_of, settled
 from kwhatif.cel.faults import CompileError, Fault, OverBudget
-from kwhatif.cel.kinds import BOOL, DYN, INT, TYPE, Kind, fits, join, list_of, map_of, optional_of, settled
 from kwhatif.cel.operators import NO_OVERLOAD, find
 from kwhatif.cel.overloads import Overload, Table
 from kwhatif.cel.syntax import Call, Ident, ListOf, Literal, MapOf, Node, Select, StructOf

@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Any
 
 from kwhatif.cel.compile import Code, Compiler, Scope
+from kwhatif.cel.expression_types import BOOL, DYN, INT, Kind, fits, join, list_of, map_of, optional_of
 from kwhatif.cel.faults import Fault
-from kwhatif.cel.kinds import BOOL, DYN, INT, Kind, fits, join, list_of, map_of, optional_of
 from kwhatif.cel.operators import NO_OVERLOAD, in_order
 from kwhatif.cel.syntax import Call, Ident, MapOf, Node, Select
 from kwhatif.cel.values import Optional

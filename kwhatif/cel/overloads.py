@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from kwhatif.cel.expression_types import Kind, kind_of, parts
 from kwhatif.cel.faults import OverBudget
-from kwhatif.cel.kinds import Kind, kind_of, parts
 
 __all__ = ["Overload", "Table", "define", "merged", "per_character", "regex_cost", "runs_over", "size_of", "weight"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from kwhatif.cel import kubernetes, operators, standard
 from kwhatif.cel.compile import Compiler, Run, Scope
+from kwhatif.cel.expression_types import Kind
 from kwhatif.cel.faults import CompileError, Fault
-from kwhatif.cel.kinds import Kind
 from kwhatif.cel.macros import MACROS
 from kwhatif.cel.overloads import Table, merged
 from kwhatif.cel.syntax import parse

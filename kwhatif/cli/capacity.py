@@ -58,8 +58,8 @@ def capacity(
     """
     from kwhatif.report.capacity_text import capacity_blocks
     from kwhatif.whatif.capacity.question import Capacity
-    from kwhatif.whatif.stages.pipeline import ask
     from kwhatif.whatif.stages.question import Case
+    from kwhatif.whatif.stages.sequence import ask
 
     check_stdin(*files, *snapshot, engine.policy, *(edits.edits or ()))
     question = Capacity(release=release, at_least=at_least, limit=limit)

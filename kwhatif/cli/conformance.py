@@ -62,8 +62,8 @@ def conformance(
     from kwhatif.results.conformance import ConformanceResult
     from kwhatif.snapshot.read.files import called
     from kwhatif.versions.minors import LEGACY_MINOR
-    from kwhatif.whatif.conformance.answer import answer
     from kwhatif.whatif.conformance.compare import Tally
+    from kwhatif.whatif.conformance.scenario_answers import answer
     from kwhatif.whatif.conformance.scenario_files import read_scenarios, scenario_files
     from kwhatif.whatif.stages.notes import Notes
     from kwhatif.whatif.stages.rules import minor_in_name, rules

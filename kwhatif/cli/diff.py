@@ -67,7 +67,7 @@ def diff(
     """
     from kwhatif.report.diff_text import diff_blocks
     from kwhatif.whatif.diff.question import Diff
-    from kwhatif.whatif.stages.pipeline import ask
+    from kwhatif.whatif.stages.sequence import ask
 
     both, a, b, policies = files or [], old or [], new or [], policy or []
     check_stdin(*both, *a, *b, *snapshot, *policies, *(edits.edits or ()))

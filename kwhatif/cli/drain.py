@@ -49,8 +49,8 @@ def drain(
     """
     from kwhatif.report.drain_text import drain_blocks
     from kwhatif.whatif.drain.question import Drain
-    from kwhatif.whatif.stages.pipeline import ask
     from kwhatif.whatif.stages.question import Case
+    from kwhatif.whatif.stages.sequence import ask
 
     check_stdin(*snapshot, engine.policy, *(edits.edits or ()))
     question = Drain(nodes, ignore_daemonsets, delete_emptydir_data, force)

@@ -11,8 +11,8 @@ from dataclasses import make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from kwhatif.cli.options import option
+from kwhatif.whatif.edits.flags import ADD_NODES, OPTIONS, given_by_options
 from kwhatif.whatif.edits.kind import Given
-from kwhatif.whatif.edits.options import ADD_NODES, OPTIONS, given_by_options
 
 __all__ = ["EditOptions"]
 

@@ -45,8 +45,8 @@ def expand(
     Exit codes: 0 everything is admitted, 1 something is refused or gets stuck, 2 usage or input error.
     """
     from kwhatif.whatif.expand.question import Expand
-    from kwhatif.whatif.stages.pipeline import ask
     from kwhatif.whatif.stages.question import Case
+    from kwhatif.whatif.stages.sequence import ask
 
     check_stdin(*files, *(snapshot or ()), *(edits.edits or ()))
     result = ask(Expand(), Case(Inputs(snapshot or (), files, namespace, edits or None, reading)))

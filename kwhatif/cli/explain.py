@@ -53,8 +53,8 @@ def explain(
     """
     from kwhatif.report.explain_text import explain_blocks
     from kwhatif.whatif.explain.question import Explain
-    from kwhatif.whatif.stages.pipeline import ask
     from kwhatif.whatif.stages.question import Case
+    from kwhatif.whatif.stages.sequence import ask
 
     words, offered = pods or [], filename or []
     check_stdin(*words, *offered, *snapshot, engine.policy, *(edits.edits or ()))

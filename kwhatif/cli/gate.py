@@ -132,7 +132,7 @@ def gate(
     Exit codes: 0 the gate passes, maybe with warnings, 1 it fails, 2 usage or input error.
     """
     from kwhatif.whatif.gate.question import Gate
-    from kwhatif.whatif.stages.pipeline import ask
+    from kwhatif.whatif.stages.sequence import ask
 
     reports = _reports(report or ())
     question = Gate(

@@ -74,8 +74,8 @@ def place(
     Exit codes: 0 all pods are placed, 1 a pod is not, 2 usage or input error.
     """
     from kwhatif.whatif.place.question import Place
-    from kwhatif.whatif.stages.pipeline import ask
     from kwhatif.whatif.stages.question import Case
+    from kwhatif.whatif.stages.sequence import ask
 
     paths = [*(files or ()), *(filename or ())]
     check_stdin(*paths, *snapshot, engine.policy, *(edits.edits or ()))

@@ -197,7 +197,7 @@ def _judge_scheduler(snapshot: Snapshot, notes: Notes) -> None:
     scheduler = snapshot.scheduler
     if scheduler is None or scheduler.configuration is None:
         return
-    from kwhatif.policy.load import examine
+    from kwhatif.policy.configuration_file import examine
     from kwhatif.whatif.stages.rules import rules
 
     features = rules(None, None, notes, otherwise=snapshot.kubernetes_version, recorded=scheduler.feature_gates)

@@ -66,8 +66,8 @@ def trim(
     Exit codes: 0 written, 2 usage or input error.
     """
     from kwhatif.report.snapshot_trim_text import trim_blocks
-    from kwhatif.whatif.stages.pipeline import ask
     from kwhatif.whatif.stages.question import Case
+    from kwhatif.whatif.stages.sequence import ask
     from kwhatif.whatif.trim.question import Trim
 
     words, offered = pods or [], filename or []

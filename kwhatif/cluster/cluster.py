@@ -11,8 +11,8 @@ import numpy as np
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
+from kwhatif.cluster.claim_store import Devices
 from kwhatif.cluster.columns import NodeColumns
-from kwhatif.cluster.devices import Devices
 from kwhatif.cluster.owners import Owners
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape

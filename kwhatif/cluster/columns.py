@@ -17,7 +17,7 @@ from kwhatif.api.core import Node, Taint
 from kwhatif.api.selectors import RequiredNodeAffinity, Requirement, untolerated
 from kwhatif.cluster.axis import ResourceAxis
 from kwhatif.cluster.order import scheduler_order
-from kwhatif.cluster.requests import amounts
+from kwhatif.cluster.pod_requests import amounts
 from kwhatif.cluster.shapes import PodShape
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 

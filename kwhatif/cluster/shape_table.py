@@ -13,7 +13,7 @@ from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.selectors import RequiredNodeAffinity
 from kwhatif.cluster.axis import ResourceAxis
 from kwhatif.cluster.labels import GrowingCodes, LabelColumns
-from kwhatif.cluster.requests import (
+from kwhatif.cluster.pod_requests import (
     NON_ZERO,
     amounts,
     non_zero_requests,

@@ -35,7 +35,7 @@ class PodShape(msgspec.Struct, eq=False):
     millicores for cpu, units for all else: ``requests`` are what must fit, ``score_requests`` what the pod adds to its
     node (resizes counted). ``fit_score_requests`` are what NodeResourcesFit scores with: defaults for containers that
     ask for nothing, and neither resizes nor pod-level requests, since upstream leaves those switches of its scorer
-    off. ``drift`` is what ``requests`` grow by with every further sum (see ``requests.overhead_drift``).
+    off. ``drift`` is what ``requests`` grow by with every further sum (see ``pod_requests.overhead_drift``).
     """
 
     index: int

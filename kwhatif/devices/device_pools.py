@@ -13,8 +13,8 @@ import numpy as np
 from kwhatif.api.core import NodeSelector
 from kwhatif.api.devices import Device, ResourceSlice
 from kwhatif.api.selectors import NodeTerm
+from kwhatif.cluster.claim_store import DeviceId
 from kwhatif.cluster.columns import NodeColumns
-from kwhatif.cluster.devices import DeviceId
 from kwhatif.cluster.types import BoolArray
 from kwhatif.versions import Features
 

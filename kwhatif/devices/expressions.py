@@ -9,8 +9,8 @@ from collections.abc import Hashable, Iterator
 from functools import lru_cache
 
 from kwhatif.api.devices import Device, DeviceAttribute
+from kwhatif.cel.expression_types import ANY, BOOL, DYN, QUANTITY, STRING, Kind, map_of
 from kwhatif.cel.faults import CompileError, Fault, OverBudget
-from kwhatif.cel.kinds import ANY, BOOL, DYN, QUANTITY, STRING, Kind, map_of
 from kwhatif.cel.operators import equal
 from kwhatif.cel.overloads import define, merged
 from kwhatif.cel.program import Program

@@ -13,9 +13,9 @@ from typing import Any, cast
 import numpy as np
 
 from kwhatif.api.devices import Device, ResourceSlice
+from kwhatif.cluster.claim_store import DeviceId
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.columns import NodeColumns
-from kwhatif.cluster.devices import DeviceId
 from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.devices.device_pools import Pool, PoolId, Unit, gather, in_order, nodes_of_device, nodes_of_slice
 from kwhatif.versions import Features

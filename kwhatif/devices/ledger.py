@@ -6,8 +6,8 @@ from typing import cast
 
 import numpy as np
 
+from kwhatif.cluster.claim_store import DeviceId, Devices
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.devices import DeviceId, Devices
 from kwhatif.cluster.types import BoolArray
 from kwhatif.devices.allocator import Node, spent_counters
 from kwhatif.devices.device_pools import Pool, Unit

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.requests import is_scalar
+from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.pod_requests import is_scalar
 from kwhatif.cluster.types import Int64Array, IntpArray
-from kwhatif.cluster.view import NodeView
 
 __all__ = ["Allocation", "ScoredResources"]
 

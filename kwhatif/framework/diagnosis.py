@@ -11,9 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, IntpArray
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.status import Code, Status
 from kwhatif.framework.verdicts import Verdicts
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import Change, NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
-from kwhatif.cluster.view import Change, NodeView
 from kwhatif.framework.interface import Plugin, Scope, overrides
 from kwhatif.framework.runner import Framework
 from kwhatif.framework.status import SKIP, Code, Narrowed, Skip, Status

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.declaration import Declaration
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.events import EVERYTHING, Event, Hint

@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.errors import PluginError, UsageError
 from kwhatif.framework.arithmetic import default_normalize
 from kwhatif.framework.interface import HOOKS, Handle, Plugin, extension_points

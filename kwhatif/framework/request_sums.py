@@ -1,6 +1,6 @@
 """How often one cycle adds up a pod's requests upstream: the one place that knows who does (docs/decisions/0003).
 
-With every sum, the requests of some pods grow (``cluster.requests.overhead_drift``). Upstream:
+With every sum, the requests of some pods grow (``cluster.pod_requests.overhead_drift``). Upstream:
 plugins/noderesources (fit.go, balanced_allocation.go) and plugins/dynamicresources/extendeddynamicresources.go.
 """
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import AnyArray, Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.framework.diagnosis import Answers, Diagnosis
 from kwhatif.framework.interface import HOOKS, MAX_SCORE, Plugin, PostFilterResult, Scope, overrides

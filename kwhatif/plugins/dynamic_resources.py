@@ -14,11 +14,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.api.devices import ResourceClaim
+from kwhatif.cluster.claim_store import consumer_of, is_reserved_for
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.devices import consumer_of, is_reserved_for
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import default_normalize
 from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.diagnosis import Diagnosis

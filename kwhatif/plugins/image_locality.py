@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.declaration import Default
 from kwhatif.framework.interface import MAX_SCORE, Plugin, Scope
 

@@ -15,10 +15,10 @@ import numpy as np
 from kwhatif.api.core import DiskSource, Node, Pod
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.storage import Storage, claim_names
 from kwhatif.cluster.types import BoolArray
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Hint, always
 from kwhatif.framework.interface import Plugin

@@ -15,11 +15,11 @@ import numpy as np
 from kwhatif.api.core import Namespace
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.terms import AffinityTerm, TermIndex
 from kwhatif.cluster.types import BoolArray, Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.events import Event, Happening
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Suggestion

@@ -16,9 +16,9 @@ from kwhatif.api.core import NodeAffinity as Affinity
 from kwhatif.api.core import NodeSelectorTerm, PreferredSchedulingTerm
 from kwhatif.api.selectors import NodeTerm, RequiredNodeAffinity, SelectorError
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import default_normalize
 from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.interface import Handle, Plugin, Scope, Suggestion

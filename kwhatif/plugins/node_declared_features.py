@@ -14,8 +14,8 @@ import numpy as np
 
 from kwhatif.api.core import PodSpec
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.declaration import Default
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.framework.status import SKIP, Rejection, Skip

@@ -9,9 +9,9 @@ from types import MappingProxyType
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import HostPort, PodInfo
 from kwhatif.cluster.types import BoolArray
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Happening
 from kwhatif.framework.interface import Plugin, Scope, Suggestion

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from kwhatif.cluster.requests import scored_requests
+from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.pod_requests import scored_requests
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Float64Array, Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.allocation import ScoredResources
 from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Scope

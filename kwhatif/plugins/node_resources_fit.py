@@ -15,11 +15,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.requests import is_extended, is_scalar
+from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.pod_requests import is_extended, is_scalar
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array, IntpArray
-from kwhatif.cluster.units import spell_amount
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.allocation import ScoredResources
 from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.events import Event, always
@@ -38,6 +37,7 @@ from kwhatif.plugins.shared.resource_args import (
 )
 from kwhatif.plugins.shared.resource_rates import Rate, least_allocated, most_allocated, requested_to_capacity_ratio
 from kwhatif.plugins.shared.room_changes import roomier, smaller_requests
+from kwhatif.results.amounts import spell_amount
 from kwhatif.versions import Features
 
 NO_SIDECARS = "Pod has a restartable init container and the SidecarContainers feature is disabled"

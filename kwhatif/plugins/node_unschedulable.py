@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from kwhatif.api.core import Taint
 from kwhatif.api.selectors import untolerated
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.declaration import Default
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.framework.status import Rejection

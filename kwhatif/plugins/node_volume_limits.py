@@ -15,9 +15,9 @@ import numpy as np
 from kwhatif.api.others import CSIDriver
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import BoolArray, Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Happening
 from kwhatif.framework.interface import Plugin

@@ -14,10 +14,10 @@ import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.types import BoolArray, Float64Array, Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import go_round
 from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Happening, Hint

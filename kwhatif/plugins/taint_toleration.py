@@ -12,9 +12,9 @@ import numpy as np
 
 from kwhatif.api.core import Taint
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.arithmetic import default_normalize
 from kwhatif.framework.declaration import Default
 from kwhatif.framework.interface import Plugin, Scope, Suggestion

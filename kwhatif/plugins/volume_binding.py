@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import claim_names, class_of_claim
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.events import Event, always
 from kwhatif.framework.interface import Plugin

@@ -14,9 +14,9 @@ import numpy as np
 from kwhatif.api.core import Volume
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Happening, Hint, always
 from kwhatif.framework.interface import Handle, Plugin

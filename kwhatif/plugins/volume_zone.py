@@ -13,10 +13,10 @@ import numpy as np
 from kwhatif.api.others import PersistentVolume
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.columns import NodeColumns
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import class_of_claim
 from kwhatif.cluster.types import BoolArray
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Hint, always
 from kwhatif.framework.interface import Plugin

@@ -1,7 +1,7 @@
 """KubeSchedulerConfiguration: from a document to frozen profiles, with upstream's defaults and refusals."""
 
-from kwhatif.policy.expand import expand, expand_all
-from kwhatif.policy.load import Examination, default_configuration, examine, load_configuration
+from kwhatif.policy.configuration_file import Examination, default_configuration, examine, load_configuration
+from kwhatif.policy.extension_points import expand, expand_all
 from kwhatif.policy.profile import EXTENSION_POINTS, PluginRef, PluginSet, Profile, SchedulerConfiguration
 from kwhatif.policy.render import as_document, as_json, as_yaml
 

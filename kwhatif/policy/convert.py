@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kwhatif.errors import PolicyError
-from kwhatif.policy.load import load_configuration
+from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.policy.older import Conversion, legacy, legacy_format
 from kwhatif.policy.profile import SchedulerConfiguration
 from kwhatif.policy.render import as_document

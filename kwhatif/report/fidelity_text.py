@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.report.blocks import Block, Heading, Lines, some
-from kwhatif.results.values import Fidelity
+from kwhatif.results.parts import Fidelity
 
 __all__ = ["edited", "fidelity_blocks", "standing"]
 

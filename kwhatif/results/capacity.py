@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from kwhatif.results.parts import API_VERSION, Fidelity, Result, Value
 from kwhatif.results.place import FailedCreate, Refusal
-from kwhatif.results.values import API_VERSION, Fidelity, Result, Value
 
 __all__ = ["CapacityResult", "LeftOver", "NodeCapacity", "QuotaRoom", "ReasonCount"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.results.values import API_VERSION, Fidelity, Result, Value
+from kwhatif.results.parts import API_VERSION, Fidelity, Result, Value
 
 __all__ = [
     "Away",

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from kwhatif.results.parts import API_VERSION, Result, Value
 from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan
-from kwhatif.results.values import API_VERSION, Result, Value
 
 __all__ = ["ChangeRecord", "ExpandResult", "ExpandedPod"]
 

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from kwhatif.results.parts import API_VERSION, Fidelity, Result, Value
 from kwhatif.results.place import Placement
-from kwhatif.results.values import API_VERSION, Fidelity, Result, Value
 
 __all__ = ["Change", "Exemption", "Finding", "GateResult", "Location", "RuleOutcome", "Subject"]
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
-from kwhatif.results.values import API_VERSION, Fidelity, Result, Value
+from kwhatif.results.parts import API_VERSION, Fidelity, Result, Value
 
 __all__ = [
     "AllocatedDevice",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.results.values import API_VERSION, Result, Value
+from kwhatif.results.parts import API_VERSION, Result, Value
 
 __all__ = ["DiffResult", "FieldChange", "ObjectChange", "Replaced"]
 

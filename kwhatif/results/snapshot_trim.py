@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.results.values import API_VERSION, Result, Value
+from kwhatif.results.parts import API_VERSION, Result, Value
 
 __all__ = ["KindCount", "TrimResult", "TrimmedPod"]
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.workloads.device_claims import device_claims
+from kwhatif.workloads.claims_from_templates import device_claims
 from kwhatif.workloads.ephemeral_claims import ephemeral_claims
 
 __all__ = ["with_claims"]

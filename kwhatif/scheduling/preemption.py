@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import Change, NodeView
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
-from kwhatif.cluster.view import Change, NodeView
 from kwhatif.framework.diagnosis import Diagnosis, fit_message
 from kwhatif.framework.evaluation import change_of, nominated_pods
 from kwhatif.framework.interface import PostFilterResult

@@ -140,7 +140,7 @@ class Scheduler:
         return self._no_node(attempt, self.diagnose(pod, evaluation, attempt.asking))
 
     def drift(self, pod: PodInfo, *, scored: bool) -> None:
-        """Let the pod's requests grow as upstream's do with every sum (``requests.overhead_drift``)."""
+        """Let the pod's requests grow as upstream's do with every sum (``pod_requests.overhead_drift``)."""
         if pod.shape.drift:
             pod.shape = self.cluster.shapes.drifted(pod, self.framework.request_sums(scored=scored))
 

@@ -14,7 +14,7 @@ from kwhatif.api.core import Pod
 from kwhatif.errors import PluginError, PolicyError
 from kwhatif.framework.interface import Handle, Plugin, WaitingPod, extension_points
 from kwhatif.framework.runner import Framework
-from kwhatif.policy.expand import expand
+from kwhatif.policy.extension_points import expand
 from kwhatif.policy.intree import InTree, in_tree
 from kwhatif.policy.profile import Profile as PolicyProfile
 from kwhatif.policy.profile import SchedulerConfiguration

@@ -9,16 +9,16 @@ from kwhatif.errors import UsageError
 from kwhatif.versions.gates import ALL, with_gates
 from kwhatif.versions.minors import DEFAULT_MINOR, LEGACY_MINOR, SUPPORTED_MINORS
 from kwhatif.versions.row import Row
-from kwhatif.versions.rules.configuration import ConfigurationRules
-from kwhatif.versions.rules.cycle import CycleRules
-from kwhatif.versions.rules.devices import DeviceRules
-from kwhatif.versions.rules.nodes import NodeRules
 from kwhatif.versions.rules.of_1_22 import RulesOf122
-from kwhatif.versions.rules.preemption import PreemptionRules
-from kwhatif.versions.rules.queue import QueueRules
-from kwhatif.versions.rules.resources import ResourceRules
-from kwhatif.versions.rules.topology import TopologyRules
-from kwhatif.versions.rules.volumes import VolumeRules
+from kwhatif.versions.rules.of_configuration import ConfigurationRules
+from kwhatif.versions.rules.of_cycle import CycleRules
+from kwhatif.versions.rules.of_devices import DeviceRules
+from kwhatif.versions.rules.of_nodes import NodeRules
+from kwhatif.versions.rules.of_preemption import PreemptionRules
+from kwhatif.versions.rules.of_queue import QueueRules
+from kwhatif.versions.rules.of_resources import ResourceRules
+from kwhatif.versions.rules.of_topology import TopologyRules
+from kwhatif.versions.rules.of_volumes import VolumeRules
 
 __all__ = ["Features", "features_of", "rows", "unread_gates"]
 

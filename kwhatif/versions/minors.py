@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from kwhatif.errors import UsageError
 
-__all__ = ["DEFAULT_MINOR", "LEGACY_MINOR", "SUPPORTED_MINORS", "minor_of", "nearest", "number_of"]
+__all__ = ["DEFAULT_MINOR", "LEGACY_MINOR", "SUPPORTED_MINORS", "in_order", "minor_of", "nearest", "number_of"]
 
 SUPPORTED_MINORS = ("1.29", "1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
 DEFAULT_MINOR = "1.36"
@@ -30,6 +31,11 @@ def minor_of(version: str) -> str:
     if match is None:
         raise UsageError(f"Kubernetes version {version!r}: expected one such as 1.34, v1.34.2 or 1.34.2+k3s1")
     return f"{int(match[1])}.{int(match[2])}"
+
+
+def in_order(minors: Iterable[str]) -> list[str]:
+    """Minors, the oldest first."""
+    return sorted(minors, key=number_of)
 
 
 def nearest(minor: str, *, legacy: bool = False) -> str:

@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from kwhatif.whatif.stages.inputs import Engine, Files, Inputs, Reading
-from kwhatif.whatif.stages.pipeline import ask
 from kwhatif.whatif.stages.question import Case
+from kwhatif.whatif.stages.sequence import ask
 
 if TYPE_CHECKING:
     from kwhatif.framework.interface import Plugin

@@ -17,7 +17,7 @@ from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
 from kwhatif.snapshot.format.model import API_VERSION
 from kwhatif.snapshot.redaction import translation_file
 from kwhatif.whatif.edits import document
-from kwhatif.whatif.gate import policy
+from kwhatif.whatif.gate import gate_policy
 from kwhatif.whatif.gate.registry import in_tree
 from kwhatif.whatif.gate.rule import LEVELS, Parameters
 
@@ -47,7 +47,7 @@ def gate_policy_schema() -> Schema:
     """Rules that nobody here knows may come from outside."""
     rules = in_tree()
     (_, _, *parameters), definitions = components(
-        policy.GatePolicy, Parameters, *(rule.parameters for rule in rules.values())
+        gate_policy.GatePolicy, Parameters, *(rule.parameters for rule in rules.values())
     )
     properties = definitions.pop("GatePolicy")["properties"]
     for definition in definitions.values():
@@ -65,7 +65,7 @@ def gate_policy_schema() -> Schema:
     }
     purpose = "The rules of kwhatif gate: .kwhatif.yaml."
     return document_schema(
-        "gate-policy", API_VERSION, policy.KIND, purpose, _without_head(properties), definitions=definitions
+        "gate-policy", API_VERSION, gate_policy.KIND, purpose, _without_head(properties), definitions=definitions
     )
 
 

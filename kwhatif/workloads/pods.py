@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.world import World
-from kwhatif.workloads.device_claims import plain_device_claims
+from kwhatif.workloads.claims_from_templates import plain_device_claims
 from kwhatif.workloads.naming import pod_prefix
 from kwhatif.workloads.objects import claim_template, copied, name_of, namespace_of, owner_reference, section, uid_of
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.view import NodeView
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.framework.interface import Handle, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.view import NodeView
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.errors import PolicyError
 from kwhatif.framework.interface import Handle, Plugin, Scope
 from kwhatif.framework.status import Rejection

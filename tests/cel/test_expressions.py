@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kwhatif.api.quantity import Quantity
+from kwhatif.cel.expression_types import DYN, INT, STRING, Kind, list_of, map_of
 from kwhatif.cel.faults import CompileError, Fault, OverBudget
-from kwhatif.cel.kinds import DYN, INT, STRING, Kind, list_of, map_of
 from kwhatif.cel.program import Program
 from kwhatif.cel.values import Domains, Semver
 

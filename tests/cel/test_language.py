@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from kwhatif.cel.expression_types import DYN, INT, STRING, list_of, map_of
 from kwhatif.cel.faults import CompileError, Fault, OverBudget
-from kwhatif.cel.kinds import DYN, INT, STRING, list_of, map_of
 from kwhatif.cel.program import Program
 
 VARIABLES = {"seven": INT, "word": STRING, "some": list_of(INT), "ports": map_of(STRING, INT), "any": DYN}

@@ -24,8 +24,8 @@ from kwhatif.report.tables import columns, text_of
 from kwhatif.results.amounts import counted
 from kwhatif.results.conformance import ConformanceResult, FileAgreement
 from kwhatif.results.explain import Blocker, Eviction, ExplainResult, Fix, NodeReport, PodReport
+from kwhatif.results.parts import Fidelity, Gap
 from kwhatif.results.place import Placement, PlaceResult, Victim
-from kwhatif.results.values import Fidelity, Gap
 
 ANY = st.text(st.characters(codec=None), max_size=30)
 FIDELITY = Fidelity(rules="1.36")

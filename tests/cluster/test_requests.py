@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.cluster.requests import (
+from kwhatif.cluster.pod_requests import (
     NON_ZERO,
     amounts,
     is_extended,

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import Selection
 from kwhatif.cluster.tally import TallySpec, Weighing
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.evaluation import change_of
 from tests.builders import HOSTNAME, ZONE, cluster_of, node, pod, pods_on
 from tests.strategies import Scenario, scenarios

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.cluster.view import Change, NodeView
+from kwhatif.cluster.node_view import Change, NodeView
 from kwhatif.framework.evaluation import change_of
 from tests.builders import GIB, ZONE, cluster_of, node, nodes_in_zones, pod, pods_on
 from tests.strategies import Scenario, scenarios

@@ -12,8 +12,8 @@ import pytest
 
 from kwhatif.results.conformance import FileAgreement
 from kwhatif.versions import DEFAULT_MINOR, LEGACY_MINOR, SUPPORTED_MINORS, features_of
-from kwhatif.whatif.conformance.answer import answer
 from kwhatif.whatif.conformance.compare import Tally
+from kwhatif.whatif.conformance.scenario_answers import answer
 from kwhatif.whatif.conformance.scenario_files import read_scenarios
 
 HERE = Path(__file__).parent

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.interface import HOOKS, MAX_SCORE, Handle, Plugin, PostFilterResult, Scope
 from kwhatif.framework.runner import Framework
 from kwhatif.framework.status import Rejection, Status

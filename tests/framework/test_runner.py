@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.view import NodeView
 from kwhatif.errors import PluginError, UsageError
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.evaluation import Evaluation

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from kwhatif.errors import PolicyError
 from kwhatif.policy import SchedulerConfiguration, expand
+from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.policy.convert import converted
 from kwhatif.policy.intree import in_tree
-from kwhatif.policy.load import load_configuration
 from kwhatif.policy.older import legacy_format
 from kwhatif.policy.render import as_document
 from kwhatif.versions import LEGACY_MINOR, SUPPORTED_MINORS, features_of

@@ -19,9 +19,9 @@ from kwhatif.legacy.policy_names import (
     PREDICATES,
     PRIORITIES,
 )
+from kwhatif.policy.configuration_file import examine, load_configuration
 from kwhatif.policy.convert import converted
 from kwhatif.policy.intree import in_tree
-from kwhatif.policy.load import examine, load_configuration
 from kwhatif.policy.profile import Profile, SchedulerConfiguration
 from kwhatif.versions import LEGACY_MINOR, features_of
 from kwhatif.whatif.stages.policy_file import read_policy

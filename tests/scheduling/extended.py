@@ -6,7 +6,7 @@ from typing import Any
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.policy.load import load_configuration
+from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.extenders.asking import Extenders
 from kwhatif.scheduling.extenders.client import Extender

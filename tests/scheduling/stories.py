@@ -16,7 +16,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.events import Event, always
 from kwhatif.framework.interface import Handle, Plugin
 from kwhatif.framework.status import PermitWait, Status
-from kwhatif.policy.load import load_configuration
+from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.setup import Setup
 from kwhatif.scheduling.simulator import Simulator

@@ -14,7 +14,7 @@ from kwhatif.framework.status import Status
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import MOST_ATTEMPTS, Driver
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
-from kwhatif.whatif.conformance.answer import Scenario, answer
+from kwhatif.whatif.conformance.scenario_answers import Scenario, answer
 from tests.builders import Json, cluster_of, driver_for, node, pod, profile_document
 from tests.device_builders import allocated, claim, device_class, devices_of, pod_with
 from tests.scheduling.stories import Hold, Story, enabling

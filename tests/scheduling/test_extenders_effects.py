@@ -8,7 +8,7 @@ import pytest
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.scheduling.driver import Driver
-from kwhatif.scheduling.explain import evictions
+from kwhatif.scheduling.in_words import evictions
 from kwhatif.scheduling.simulator import Simulator
 from tests.builders import Json, budget, cluster_of, node, pod
 from tests.scheduling.extended import Extended, extender

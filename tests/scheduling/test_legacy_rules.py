@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.policy.load import load_configuration
+from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import LEGACY_MINOR, features_of

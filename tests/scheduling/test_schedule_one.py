@@ -11,7 +11,7 @@ from kwhatif.api.kinds import Objects
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.framework.interface import Scope
 from kwhatif.framework.status import Code, PermitWait, Rejection, Status
-from kwhatif.policy.load import load_configuration
+from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.schedule_one import NO_NODES, Scheduler, Shared

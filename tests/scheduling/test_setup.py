@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kwhatif.errors import PluginError, PolicyError
-from kwhatif.policy.load import default_configuration, load_configuration
+from kwhatif.policy.configuration_file import default_configuration, load_configuration
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import features_of

@@ -11,7 +11,7 @@ import msgspec
 from kwhatif.snapshot.redaction.pseudonyms import Names
 from kwhatif.snapshot.redaction.redact import CONFIGURATION_KIND, redact_documents
 from kwhatif.snapshot.redaction.translation_file import Translation
-from kwhatif.whatif.conformance.answer import Scenario
+from kwhatif.whatif.conformance.scenario_answers import Scenario
 
 __all__ = ["redacted_answer", "redacted_scenario"]
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from kwhatif.api.core import Condition, Node, Taint
 from kwhatif.api.quantity import Quantity
 from kwhatif.whatif.edits.add_nodes import new_node
-from kwhatif.whatif.edits.amounts import resized
 from kwhatif.whatif.edits.cordon import cordoned, uncordoned
 from kwhatif.whatif.edits.label import labelled
+from kwhatif.whatif.edits.set_amount import resized
 from kwhatif.whatif.edits.taint import tainted, untainted
 from tests.builders import HOSTNAME, REGION, ZONE, node
 from tests.strategies import node_lists

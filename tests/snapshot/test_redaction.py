@@ -29,7 +29,7 @@ from kwhatif.snapshot.redaction.object_rules import RULES
 from kwhatif.snapshot.redaction.shared_rules import ANNOTATIONS
 from kwhatif.snapshot.redaction.wellknown import KEYS
 from kwhatif.versions import SUPPORTED_MINORS, features_of
-from kwhatif.whatif.conformance.answer import Scenario, answer
+from kwhatif.whatif.conformance.scenario_answers import Scenario, answer
 from kwhatif.whatif.info.pools import POOL_LABELS
 from tests.snapshot.everything import every_object, paths_of
 from tests.snapshot.redacted_answers import redacted_answer, redacted_scenario

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
-from kwhatif.policy.load import load_configuration
+from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked, Session

@@ -15,7 +15,7 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.errors import UsageError
-from kwhatif.policy.load import default_configuration
+from kwhatif.policy.configuration_file import default_configuration
 from kwhatif.results.capacity import CapacityResult, QuotaRoom
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot

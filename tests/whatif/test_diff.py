@@ -13,7 +13,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.errors import UsageError
-from kwhatif.policy.load import default_configuration, load_configuration
+from kwhatif.policy.configuration_file import default_configuration, load_configuration
 from kwhatif.results.diff import DecisionDiff, PodChange
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot

@@ -18,8 +18,8 @@ from kwhatif.results.drain import DrainResult
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.drain.question import Drain
 from kwhatif.whatif.stages.inputs import Inputs
-from kwhatif.whatif.stages.pipeline import ask
 from kwhatif.whatif.stages.question import Case
+from kwhatif.whatif.stages.sequence import ask
 from tests.builders import node, pod
 
 WEB = ("apps/v1", "ReplicaSet", "web-1")

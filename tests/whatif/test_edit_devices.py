@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.api.devices import ClaimConsumer, ResourceClaim
 from kwhatif.api.meta import OwnerReference
-from kwhatif.policy.load import load_configuration
+from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.setup import Setup
 from kwhatif.whatif.edits.apply import Edited
 from kwhatif.whatif.place.place import place

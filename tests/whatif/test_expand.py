@@ -11,8 +11,8 @@ import yaml
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import load_manifests, load_snapshot
+from kwhatif.whatif.expand.as_result import summarized
 from kwhatif.whatif.expand.expand import Expanded, expand
-from kwhatif.whatif.expand.outcome import summarized
 from kwhatif.workloads.controllers import TemplatePath
 
 Json = dict[str, Any]

@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from kwhatif.results.explain import ExplainResult
+from kwhatif.results.parts import Gap
 from kwhatif.results.place import PlaceResult
-from kwhatif.results.values import Gap
 from tests.cli.running import CLUSTER, Ran, refused, run
 from tests.scheduling.extender_server import SLOW, Raw, keeps, names, scores, serving
 

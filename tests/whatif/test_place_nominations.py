@@ -6,7 +6,7 @@ import pytest
 
 from kwhatif.api.core import Pod
 from kwhatif.api.kinds import Objects
-from kwhatif.policy.load import load_configuration
+from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.place.place import place

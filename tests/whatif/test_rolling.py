@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kwhatif.policy.load import default_configuration
+from kwhatif.policy.configuration_file import default_configuration
 from kwhatif.results.place import PlaceResult
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import load_manifests, load_snapshot

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.errors import InputError
-from kwhatif.policy.load import default_configuration
+from kwhatif.policy.configuration_file import default_configuration
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import load_snapshot
 from kwhatif.whatif.session import Session

@@ -13,14 +13,14 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
-from kwhatif.policy.load import load_configuration
+from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.report.snapshot_trim_text import trim_blocks
 from kwhatif.report.tables import text_of
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import decode_objects
 from kwhatif.snapshot.read.items import decode
-from kwhatif.whatif.conformance.answer import Scenario, answer
+from kwhatif.whatif.conformance.scenario_answers import Scenario, answer
 from kwhatif.whatif.conformance.scenario_files import read_scenarios
 from kwhatif.whatif.session import Asked
 from kwhatif.whatif.trim.decision import decide

@@ -18,7 +18,7 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_affinity import check_label_selector
 from kwhatif.admission.validation.validate_metadata import check_metadata
 from kwhatif.admission.world import name_of
-from kwhatif.cel.kinds import Kind
+from kwhatif.cel.expression_types import Kind
 
 __all__ = ["STRATEGIES", "check_conditions", "check_rule"]
 

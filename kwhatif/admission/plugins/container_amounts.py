@@ -1,6 +1,6 @@
 """Amounts of resources over the containers of a pod, from plain values.
 
-Upstream: component-helpers/resource/helpers.go. The scheduler's own sums are in ``cluster/requests.py``.
+Upstream: component-helpers/resource/helpers.go. The scheduler's own sums are in ``cluster/pod_requests.py``.
 """
 
 from __future__ import annotations

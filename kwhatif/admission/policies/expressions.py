@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from kwhatif.cel.expression_types import BOOL, DYN, INT, NULL, STRING, Kind, fits, list_of, map_of
 from kwhatif.cel.faults import CompileError, Fault, OverBudget
-from kwhatif.cel.kinds import BOOL, DYN, INT, NULL, STRING, Kind, fits, list_of, map_of
 from kwhatif.cel.overloads import define, merged
 from kwhatif.cel.program import Program
 from kwhatif.cel.syntax import Call, Ident, Node, Select, parse

@@ -19,8 +19,8 @@ from kwhatif.admission.request import Request, each
 from kwhatif.admission.resources import group_of
 from kwhatif.admission.world import World, name_of
 from kwhatif.api.kinds import TABLE
+from kwhatif.cel.expression_types import Kind
 from kwhatif.cel.faults import Fault
-from kwhatif.cel.kinds import Kind
 from kwhatif.cel.program import Program
 from kwhatif.cel.values import Lazy
 

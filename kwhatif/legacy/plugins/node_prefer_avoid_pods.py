@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from kwhatif.api.core import Node
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.interface import MAX_SCORE, Plugin, Scope
 
 ANNOTATION = "scheduler.alpha.kubernetes.io/preferAvoidPods"

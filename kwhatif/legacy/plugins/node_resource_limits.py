@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from kwhatif.api.core import Container
-from kwhatif.cluster.requests import amounts
+from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.pod_requests import amounts
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.interface import Plugin, Scope
 
 Limits = tuple[int, int]

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.memory import once_a_cluster
-from kwhatif.cluster.requests import NON_ZERO, scored_requests
+from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.pod_requests import NON_ZERO, scored_requests
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.allocation import ScoredResources
 from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import Handle, Plugin, Scope

@@ -10,10 +10,10 @@ import numpy as np
 from kwhatif.api.core import Node
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape, Selection
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.types import Int64Array, IntpArray
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.interface import MAX_SCORE, Plugin
 from kwhatif.framework.status import SKIP, Skip
 

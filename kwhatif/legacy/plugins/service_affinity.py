@@ -14,10 +14,10 @@ from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.columns import NodeColumns
 from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape, Selection
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.types import BoolArray, Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.declaration import Args
 from kwhatif.framework.events import Event, Hint, always
 from kwhatif.framework.interface import MAX_SCORE, Plugin

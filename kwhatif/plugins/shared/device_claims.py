@@ -23,12 +23,12 @@ from kwhatif.api.devices import (
     ResourceClaim,
 )
 from kwhatif.api.meta import ObjectMeta, OwnerReference
+from kwhatif.cluster.claim_store import consumer_of
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.devices import consumer_of
-from kwhatif.cluster.requests import is_extended
+from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.pod_requests import is_extended
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.devices.answers import Answers, plan_of
 from kwhatif.devices.claim_results import allocations
 from kwhatif.devices.device_pools import nodes_of

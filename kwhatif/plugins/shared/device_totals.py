@@ -13,9 +13,9 @@ import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.allocation import Allocation, ScoredResources
 from kwhatif.framework.interface import Handle
 

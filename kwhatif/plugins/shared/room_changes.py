@@ -10,8 +10,8 @@ from kwhatif.api.core import Container, Node, Pod, ResourceRequirements
 from kwhatif.api.quantity import Quantity
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.units import spell_amount
 from kwhatif.plugins.shared.pod_changes import Edit, with_spec
+from kwhatif.results.amounts import spell_amount
 
 __all__ = ["roomier", "smaller_requests"]
 

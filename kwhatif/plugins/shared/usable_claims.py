@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kwhatif.api.core import PodResourceClaim
 from kwhatif.api.devices import ResourceClaim
-from kwhatif.cluster.devices import Devices, claim_name
+from kwhatif.cluster.claim_store import Devices, claim_name
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.events import Happening
 from kwhatif.framework.status import Status

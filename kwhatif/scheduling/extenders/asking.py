@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Node
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array, IntpArray
-from kwhatif.cluster.view import NodeView
 from kwhatif.framework.evaluation import Evaluation, PluginScore
 from kwhatif.framework.status import EXTENDER, SKIP, Code, Rejection, Skip, Status
 from kwhatif.framework.verdicts import Verdicts

@@ -26,7 +26,7 @@ from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.results.capacity import CapacityResult, LeftOver, NodeCapacity, QuotaRoom, ReasonCount
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.whatif.expand.expand import Expanded
-from kwhatif.whatif.expand.world import world_of
+from kwhatif.whatif.expand.snapshot_world import world_of
 from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.place.placing import Run, not_ours
 from kwhatif.whatif.session import Asked, Session

@@ -9,7 +9,7 @@ from kwhatif.api.decode import Json, decode_json
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text, called, read_paths
 from kwhatif.snapshot.read.json_reader import read_json
-from kwhatif.whatif.conformance.answer import Scenario
+from kwhatif.whatif.conformance.scenario_answers import Scenario
 
 __all__ = ["read_scenarios", "scenario_files"]
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.edits.draft import Draft
+from kwhatif.whatif.edits.edited import Edited
 from kwhatif.whatif.edits.kind import Given
-from kwhatif.whatif.edits.outcome import Edited
 
 __all__ = ["Edited", "edited"]
 

@@ -21,7 +21,7 @@ from kwhatif.results.amounts import counted
 from kwhatif.results.place import FailedCreate
 from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.expand.expand import called
-from kwhatif.whatif.expand.world import world_of
+from kwhatif.whatif.expand.snapshot_world import world_of
 from kwhatif.workloads.daemon_set import daemon_pod, generation_of
 from kwhatif.workloads.naming import template_hash
 from kwhatif.workloads.node_check import NodeCheck

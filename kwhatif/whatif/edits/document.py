@@ -24,8 +24,8 @@ from kwhatif.snapshot.format.model import API_VERSION
 from kwhatif.snapshot.read.documents import Document, read_documents
 from kwhatif.snapshot.read.files import called, read_paths
 from kwhatif.snapshot.read.items import decode, expect_head
+from kwhatif.whatif.edits.all_kinds import KINDS
 from kwhatif.whatif.edits.kind import Given, Part
-from kwhatif.whatif.edits.kinds import KINDS
 
 __all__ = ["KIND", "Edit", "read_edit", "read_edits"]
 

@@ -24,7 +24,7 @@ from kwhatif.errors import InputError
 from kwhatif.results.place import FailedCreate
 from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.expand.expand import asked_of, called
-from kwhatif.whatif.expand.world import world_of
+from kwhatif.whatif.expand.snapshot_world import world_of
 from kwhatif.workloads.deployment import DESIRED, MAXIMUM
 from kwhatif.workloads.objects import controller_of, integer, name_of, namespace_of, section
 from kwhatif.workloads.pod_status import moment

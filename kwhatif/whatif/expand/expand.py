@@ -25,7 +25,7 @@ from kwhatif.results.place import FailedCreate, Refusal, RefusedField
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.versions import DEFAULT_MINOR
-from kwhatif.whatif.expand.world import nodes_of, world_of
+from kwhatif.whatif.expand.snapshot_world import nodes_of, world_of
 from kwhatif.whatif.fidelity.left_out import completed, without_emptied
 from kwhatif.whatif.session import Asked
 from kwhatif.workloads.controllers import TemplatePath, makes_pods, reconcile

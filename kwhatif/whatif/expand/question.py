@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.results.amounts import counts
 from kwhatif.results.expand import ExpandResult
-from kwhatif.whatif.expand.outcome import summarized
+from kwhatif.whatif.expand.as_result import summarized
 from kwhatif.whatif.fidelity.left_out import template_gap
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question

@@ -13,7 +13,7 @@ from kwhatif.errors import UsageError
 from kwhatif.results.explain import Comparison, Eviction, ExplainResult, NodeReport, PodReport
 from kwhatif.results.place import ClaimDevices
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.explain import devices_of, evictions, feasible_rows, node_reports
+from kwhatif.scheduling.in_words import devices_of, evictions, feasible_rows, node_reports
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.explain.fixes import smallest_fixes
 from kwhatif.whatif.fidelity.assess import assess

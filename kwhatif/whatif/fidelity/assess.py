@@ -12,8 +12,8 @@ from kwhatif.cluster.storage import claim_names
 from kwhatif.errors import FidelityError, UsageError
 from kwhatif.golang.spelling import without_password
 from kwhatif.results.amounts import counted
+from kwhatif.results.parts import Fidelity, Gap
 from kwhatif.results.place import Placement
-from kwhatif.results.values import Fidelity, Gap
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import minor_of
 from kwhatif.whatif.expand.expand import Rollout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from kwhatif.results.values import Gap
+from kwhatif.results.parts import Gap
 
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.asking import Extenders

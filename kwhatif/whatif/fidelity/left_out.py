@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from kwhatif.admission.answer import Object
-from kwhatif.results.values import Gap
+from kwhatif.results.parts import Gap
 from kwhatif.snapshot.live.pruning import prune_template
 from kwhatif.workloads.objects import section
 from kwhatif.workloads.templates import same_template

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kwhatif.api.kinds import TEMPLATES
 from kwhatif.cluster.storage import claim_names
-from kwhatif.results.values import Gap
+from kwhatif.results.parts import Gap
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked
 

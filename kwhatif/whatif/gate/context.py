@@ -10,8 +10,8 @@ from functools import cached_property
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.gate import Subject
+from kwhatif.results.parts import Fidelity
 from kwhatif.results.place import Placement
-from kwhatif.results.values import Fidelity
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.fidelity.ownership import Owners

@@ -13,7 +13,7 @@ from kwhatif.errors import UsageError
 from kwhatif.results.gate import GateResult
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.gathering import gathered
-from kwhatif.whatif.gate.policy import ReadPolicy, find_policy, read_policy, rules_of
+from kwhatif.whatif.gate.gate_policy import ReadPolicy, find_policy, read_policy, rules_of
 from kwhatif.whatif.gate.registry import all_rules
 from kwhatif.whatif.gate.run import Cycles, Proposal, Terms, begin, gate
 from kwhatif.whatif.session import Session

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from kwhatif.api.core import Node
 from kwhatif.api.devices import ResourceSlice
+from kwhatif.cluster.claim_store import DeviceId
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.devices import DeviceId
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.devices.inventory import Inventory
 from kwhatif.devices.selection import selection_of

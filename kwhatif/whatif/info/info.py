@@ -10,7 +10,7 @@ from datetime import datetime
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import KINDS
 from kwhatif.cluster.cluster import FINISHED
-from kwhatif.cluster.requests import amounts
+from kwhatif.cluster.pod_requests import amounts
 from kwhatif.results.snapshot_info import (
     ClassUse,
     DeviceUse,

@@ -9,7 +9,7 @@ import msgspec
 from kwhatif.api.core import Pod
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.cluster.cluster import FINISHED
-from kwhatif.cluster.requests import amounts, pod_requests
+from kwhatif.cluster.pod_requests import amounts, pod_requests
 from kwhatif.versions import Features
 
 __all__ = ["Requests", "pods_by_node"]

@@ -12,7 +12,7 @@ from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.explain import devices_of, scores_at, victims_of
+from kwhatif.scheduling.in_words import devices_of, scores_at, victims_of
 from kwhatif.whatif.session import Asked, Session
 
 __all__ = ["MOST_TIED", "Run", "Taken", "not_ours", "placement_of", "skipped"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kwhatif.admission.answer import Object
 from kwhatif.admission.world import name_of
 from kwhatif.results.place import RolloutPlan
+from kwhatif.whatif.expand.as_result import planned
 from kwhatif.whatif.expand.expand import Rollout
-from kwhatif.whatif.expand.outcome import planned
 from kwhatif.whatif.place.placing import Run, Taken
 from kwhatif.whatif.session import Asked
 from kwhatif.workloads.rollout_state import Step

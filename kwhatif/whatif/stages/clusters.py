@@ -9,7 +9,7 @@ from kwhatif.errors import UsageError
 from kwhatif.results.amounts import lasted
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.whatif.edits.outcome import Edited
+from kwhatif.whatif.edits.edited import Edited
 from kwhatif.whatif.stages.inputs import Edits, Inputs
 from kwhatif.whatif.stages.notes import Notes
 

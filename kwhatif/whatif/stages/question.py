@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from kwhatif.results.values import Result
+from kwhatif.results.parts import Result
 from kwhatif.whatif.stages.inputs import Engine, Inputs
 from kwhatif.whatif.stages.notes import Notes
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.setup import Setup
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.load import Manifest
-    from kwhatif.whatif.edits.outcome import Edited
+    from kwhatif.whatif.edits.edited import Edited
     from kwhatif.whatif.expand.expand import Expanded
     from kwhatif.whatif.session import Asked, Session
 

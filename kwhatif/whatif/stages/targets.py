@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from kwhatif.api.alike import did_you_mean
 from kwhatif.api.core import Pod
 from kwhatif.errors import InputError, UsageError
-from kwhatif.results.values import Result
+from kwhatif.results.parts import Result
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.files import called
 from kwhatif.whatif.session import Asked

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.api.core import Pod
 from kwhatif.api.devices import DeviceRequest, DeviceResult, ResourceClaim, ResourceClaimTemplate, ResourceSlice
-from kwhatif.cluster.devices import DeviceId, claim_name
+from kwhatif.cluster.claim_store import DeviceId, claim_name
 from kwhatif.whatif.validate.check_references import Found, Known, error, named, warning
 
 __all__ = ["device_findings"]

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.others import CSINode, VolumeAttachment
-from kwhatif.cluster.requests import amounts
+from kwhatif.cluster.pod_requests import amounts
 from kwhatif.cluster.shapes import PodShape
-from kwhatif.cluster.units import spell_amount
+from kwhatif.results.amounts import spell_amount
 from kwhatif.whatif.validate.check_references import Found, Known, error, warning
 
 __all__ = ["node_findings"]

@@ -11,8 +11,8 @@ from kwhatif.api.devices import DeviceClass
 from kwhatif.api.kinds import KINDS, NAMESPACED, Objects
 from kwhatif.api.meta import Resource
 from kwhatif.api.selectors import Selector
+from kwhatif.cluster.claim_store import Devices
 from kwhatif.cluster.cluster import FINISHED
-from kwhatif.cluster.devices import Devices
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodShape
 from kwhatif.snapshot.format.model import Snapshot

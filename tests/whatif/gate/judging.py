@@ -15,13 +15,13 @@ from kwhatif.results.gate import Finding, GateResult
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.read.documents import Origin
-from kwhatif.whatif.gate.policy import GatePolicy, ReadPolicy, rules_of
+from kwhatif.whatif.gate.gate_policy import GatePolicy, ReadPolicy, rules_of
 from kwhatif.whatif.gate.question import Gate
 from kwhatif.whatif.gate.registry import in_tree
 from kwhatif.whatif.gate.run import Proposal, Terms
 from kwhatif.whatif.stages.inputs import Inputs
-from kwhatif.whatif.stages.pipeline import ask
 from kwhatif.whatif.stages.question import Case
+from kwhatif.whatif.stages.sequence import ask
 from tests.builders import Json
 from tests.whatif.editing import snapshot_of, workload
 

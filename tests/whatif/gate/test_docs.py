@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kwhatif.cli.main import COMMANDS
-from kwhatif.whatif.gate.policy import DEFAULT_RULES, GatePolicy, read_policy, rules_of
+from kwhatif.whatif.gate.gate_policy import DEFAULT_RULES, GatePolicy, read_policy, rules_of
 from kwhatif.whatif.gate.registry import in_tree, register
 from kwhatif.whatif.gate.rule import Parameters
 from tests.console import blocks

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kwhatif.errors import InputError, UsageError
-from kwhatif.whatif.gate.policy import DEFAULT_RULES, ReadPolicy, find_policy, read_policy, rules_of
+from kwhatif.whatif.gate.gate_policy import DEFAULT_RULES, ReadPolicy, find_policy, read_policy, rules_of
 from kwhatif.whatif.gate.registry import in_tree
 from kwhatif.whatif.schema_files import gate_policy_schema
 

@@ -14,12 +14,12 @@ from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.results.gate import Finding, GateResult
 from kwhatif.whatif.gate import registry
 from kwhatif.whatif.gate.context import Context
-from kwhatif.whatif.gate.policy import GatePolicy, ReadPolicy, rules_of
+from kwhatif.whatif.gate.gate_policy import GatePolicy, ReadPolicy, rules_of
 from kwhatif.whatif.gate.registry import all_rules, in_tree, register
 from kwhatif.whatif.gate.rule import Parameters, Rule
 from kwhatif.whatif.gate.run import Proposal, Terms
 from kwhatif.whatif.stages.inputs import Inputs
-from kwhatif.whatif.stages.pipeline import ask
+from kwhatif.whatif.stages.sequence import ask
 from tests.builders import node
 from tests.whatif.gate.judging import NOON, Given, manifests, new, snapshot_of
 

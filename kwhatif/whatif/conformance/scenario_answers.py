@@ -19,10 +19,10 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import Status
-from kwhatif.policy.load import load_configuration
+from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import Driver
-from kwhatif.scheduling.explain import devices_of
+from kwhatif.scheduling.in_words import devices_of
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import decode_objects

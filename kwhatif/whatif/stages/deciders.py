@@ -7,11 +7,11 @@ from typing import Any
 
 from kwhatif.api.core import Node
 from kwhatif.errors import UsageError
-from kwhatif.policy.load import default_configuration, load_configuration
+from kwhatif.policy.configuration_file import default_configuration, load_configuration
 from kwhatif.policy.older import legacy_format
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.versions.minors import LEGACY_MINOR, minor_of, nearest, number_of
+from kwhatif.versions.minors import LEGACY_MINOR, in_order, minor_of, nearest
 from kwhatif.whatif.stages.inputs import Engine
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.policy_file import read_policy
@@ -88,8 +88,9 @@ def _by_kubelets(snapshot: Snapshot, notes: Notes) -> str | None:
                 found.setdefault(minor_of(version), version)
     if not found:
         return None
-    newest = max(found, key=number_of)
-    beside = "" if len(found) == 1 else f", the newest of {', '.join(sorted(found, key=number_of))}"
+    minors = in_order(found)
+    newest = minors[-1]
+    beside = "" if len(found) == 1 else f", the newest of {', '.join(minors)}"
     near = "" if nearest(newest) == newest else f"; using the rules of {nearest(newest)}, the nearest supported version"
     notes.warn(
         f"the snapshot does not say which Kubernetes it is of: taken to be {newest}, as its nodes' kubelets are "

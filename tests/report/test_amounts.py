@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.cluster.units import spell_amount
+from kwhatif.results.amounts import spell_amount
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from kwhatif.errors import UsageError
-from kwhatif.whatif.edits import amounts, cordon, delete_pods, label, remove_nodes, scale, taint
+from kwhatif.whatif.edits import cordon, delete_pods, label, remove_nodes, scale, set_amount, taint
 from kwhatif.whatif.edits.add_nodes import read_group
 from kwhatif.whatif.edits.kind import Given, Option, Plain
 
@@ -19,7 +19,7 @@ Reader = Callable[[str, Collection[str]], Plain]
 ADD_NODES = "--add-nodes"
 
 OPTIONS: tuple[Option, ...] = (
-    amounts.OPTION,
+    set_amount.OPTION,
     label.OPTION,
     taint.OPTION,
     cordon.CORDON_OPTION,

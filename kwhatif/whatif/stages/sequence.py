@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kwhatif.results.amounts import counted
-from kwhatif.results.values import Result
+from kwhatif.results.parts import Result
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
 
@@ -76,7 +76,7 @@ def edit(inquiry: Inquiry) -> Inquiry:
 def rules(inquiry: Inquiry) -> Inquiry:
     """Who decides, by the rules of which Kubernetes."""
     if inquiry.question.schedules:
-        from kwhatif.whatif.stages.setup import setup_of
+        from kwhatif.whatif.stages.deciders import setup_of
 
         for case in inquiry.cases:
             case.setup = setup_of(case.engine, case.snapshot, inquiry.notes)
