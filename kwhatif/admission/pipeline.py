@@ -26,6 +26,7 @@ from kwhatif.admission.plugins import (
     runtime_class,
     service_account,
     validating_admission_policy,
+    webhooks,
 )
 from kwhatif.admission.request import Request
 from kwhatif.errors import UsageError
@@ -64,7 +65,9 @@ PLUGINS: tuple[Plugin, ...] = (
     Plugin.of("PodTopologyLabels", pod_topology_labels),
     Plugin.of("PodSecurity", pod_security),
     Plugin.of("MutatingAdmissionPolicy", mutating_admission_policy),
+    Plugin(webhooks.MUTATING, admit=webhooks.mutating),
     Plugin.of("ValidatingAdmissionPolicy", validating_admission_policy),
+    Plugin(webhooks.VALIDATING, validate=webhooks.validating),
 )
 
 QUOTA = "ResourceQuota"
@@ -72,7 +75,7 @@ QUOTA = "ResourceQuota"
 DEFAULT_PLUGINS: tuple[str, ...] = (*(plugin.name for plugin in PLUGINS if plugin.by_default), QUOTA)
 
 NOT_MODELLED: tuple[str, ...] = (
-    "Admission webhooks are not modelled: what they would change or refuse is not known.",
+    "Which admission webhooks would be asked is told where they are known; what they would change or refuse is not.",
     "Admission policies are asked where the snapshot or the manifests hold them, but for those that use `authorizer`.",
     "Pod Security is judged where the cluster's namespaces are known, service accounts where those are.",
 )

@@ -18,7 +18,8 @@ _LEAVES = frozenset({str, int, float, bool, type(None)})
 class Request:
     """``object`` is ours to alter; ``old`` is what is stored when the request is an update. It is ``named`` once a name
     that only begins in the manifest has its end. Where a policy has ``mutated`` the object, what may change it is asked
-    ``again``. An object that is made ``anew`` takes the place of the old one.
+    ``again``. An object that is made ``anew`` takes the place of the old one. A server ``alone`` reaches none of the
+    webhooks that it would ask.
     """
 
     object: Object
@@ -30,6 +31,7 @@ class Request:
     mutated: bool = False
     again: bool = False
     anew: bool = False
+    alone: bool = False
 
     @property
     def kind(self) -> str:

@@ -28,9 +28,12 @@ __all__ = ["ApiServer"]
 class ApiServer:
     """Creates and updates objects in a world, by the rules of Kubernetes 1.36."""
 
-    def __init__(self, world: World, plugins: Sequence[str] = DEFAULT_PLUGINS, minor: str = "1.36") -> None:
+    def __init__(
+        self, world: World, plugins: Sequence[str] = DEFAULT_PLUGINS, minor: str = "1.36", *, alone: bool = False
+    ) -> None:
         self.world = world
         self._types = types_of(minor)
+        self._alone = alone
         self._plugins = chosen(plugins)
         self._quotas = Quotas(world) if QUOTA in plugins else None
         self._numbers: dict[tuple[str, str, str], int] = {}
@@ -81,7 +84,7 @@ class ApiServer:
         refused = misshapen(obj)
         if refused is not None:
             return refused
-        request = Request(copied(obj), self.world)
+        request = Request(copied(obj), self.world, alone=self._alone)
         self._identify(request.object)
         refused = self._passes(request)
         if refused is not None:
@@ -109,7 +112,7 @@ class ApiServer:
         proposed = changed(old, obj, verb, None if anew else kind, self._types, manager)
         if isinstance(proposed, Refused):
             return proposed
-        request = Request(proposed, self.world, old, anew=anew)
+        request = Request(proposed, self.world, old, anew=anew, alone=self._alone)
         if not anew:
             rules_of(obj).prepare(proposed, old)
         replicas = (old.get("spec") or {}).get("replicas")

@@ -57,7 +57,7 @@ def outcome(found: Json, case: Json) -> Outcome:
     world = World([*found["global"], *found["nodes"], *case["context"]])
     for kind in KNOWN:
         world.cover(kind)
-    server = ApiServer(world)
+    server = ApiServer(world, alone=True)
     result = Outcome()
     for operation in case["operations"]:
         if "text" in operation and not readable(operation["text"]):

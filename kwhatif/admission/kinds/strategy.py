@@ -61,6 +61,10 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
         *(("batch", "Job"), ("batch", "CronJob")),
     ),
     "config_data": (("", "ConfigMap"), ("", "Secret")),
+    "webhook_configurations": (
+        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+    ),
     "services": (("", "Service"),),
     "policies": tuple(
         ("admissionregistration.k8s.io", f"{verb}AdmissionPolicy{binding}")

@@ -1,0 +1,135 @@
+"""MutatingAdmissionWebhook and ValidatingAdmissionWebhook: who else is asked about a request.
+
+What webhooks answer nobody here can tell; which of them are asked is known. On a server that reaches none of them
+(``Request.alone``) their failure policies decide; otherwise each that is asked is noted by name.
+Upstream: apiserver/pkg/admission/plugin/webhook (generic/webhook.go, validating and mutating/dispatcher.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from ipaddress import ip_address
+from posixpath import join
+from typing import Any
+from urllib.parse import urlsplit
+
+from kwhatif.admission.answer import Cause, Object, Refused
+from kwhatif.admission.policies.expressions import Failed, Scenery, asks_authorizer, compiled, evaluated
+from kwhatif.admission.policies.matching import EXEMPT, matches
+from kwhatif.admission.policies.view import values_of
+from kwhatif.admission.request import Request, each
+from kwhatif.admission.resources import group_of
+from kwhatif.admission.schema.table import types_of
+from kwhatif.admission.world import World, name_of
+from kwhatif.versions import DEFAULT_MINOR
+
+__all__ = ["MUTATING", "VALIDATING", "mutating", "validating"]
+
+MUTATING, VALIDATING = "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"
+_CONFIGURATIONS = {MUTATING: "MutatingWebhookConfiguration", VALIDATING: "ValidatingWebhookConfiguration"}
+
+
+def _ask(step: str, request: Request) -> Refused | None:
+    kind = _CONFIGURATIONS[step]
+    if group_of(request.object) == EXEMPT:
+        return None
+    called: list[tuple[Object, Object]] = []
+    for configuration in sorted(request.world.all(kind), key=name_of):
+        for hook in each(configuration, "webhooks"):
+            concerned = _concerned(hook, request)
+            if isinstance(concerned, Refused):
+                return concerned
+            if concerned and step == MUTATING:
+                # One after the other: the first that cannot be reached ends the request.
+                refused = _called(step, configuration, hook, request)
+                if refused is not None:
+                    return refused
+            elif concerned:
+                called.append((configuration, hook))
+    answers = [_called(step, configuration, hook, request) for configuration, hook in called]
+    return next((refused for refused in answers if refused is not None), None)
+
+
+def _called(step: str, configuration: Object, hook: Object, request: Request) -> Refused | None:
+    policy = hook.get("failurePolicy") or "Fail"
+    if request.alone:
+        return None if policy == "Ignore" else _unreachable(hook, request.world)
+    told = "lets the request in" if policy == "Ignore" else "refuses the request"
+    what = f"webhook {hook.get('name')} of {name_of(configuration)} would be asked: what it answers is not known"
+    request.changed(step, "", f"{what}; if it cannot be reached, its failure policy {policy} {told}")
+    return None
+
+
+def _concerned(hook: Object, request: Request) -> Refused | bool:
+    """Whether a webhook is asked; a refusal where its conditions cannot be told from each other."""
+    rules = [_equivalent(rule, request) if hook.get("matchPolicy") != "Exact" else rule for rule in each(hook, "rules")]
+    selectors = {key: hook.get(key) for key in ("namespaceSelector", "objectSelector")}
+    if not rules or not matches({**selectors, "resourceRules": rules}, request):
+        return False
+    conditions = [str(condition.get("expression") or "") for condition in each(hook, "matchConditions")]
+    if not conditions or any(map(asks_authorizer, conditions)):
+        return True
+    values, failed = values_of(request), []
+    for text in conditions:
+        try:
+            if evaluated(compiled(text, "bool", Scenery()), text, values) is False:
+                return False
+        except Failed as problem:
+            failed.append(str(problem))
+    if not failed:
+        return True
+    if hook.get("failurePolicy") == "Ignore":
+        return False
+    return request.forbidden(failed[0] if len(failed) == 1 else f"[{', '.join(failed)}]")
+
+
+def _equivalent(rule: Object, request: Request) -> Object:
+    """A rule about another version of the same resource is about this one, too."""
+    group, _, _ = str(request.object.get("apiVersion") or "").rpartition("/")
+    others = types_of(DEFAULT_MINOR).versions.get(str(request.object.get("kind") or ""), ())
+    versions = {other.rpartition("/")[2] for other in others if other.rpartition("/")[0] == group}
+    return {**rule, "apiVersions": ["*"]} if versions & set(rule.get("apiVersions") or ()) else rule
+
+
+def _unreachable(hook: Object, world: World) -> Refused:
+    client: Mapping[str, Any] = hook.get("clientConfig") or {}
+    service, seconds = client.get("service"), hook.get("timeoutSeconds") or 10
+    if service is not None:
+        port = service.get("port") or 443
+        address = f"https://{service.get('name')}.{service.get('namespace')}.svc:{port}"
+        address += join("/", (service.get("path") or "").strip("/"))
+        why = _no_route(service, port, world)
+    else:
+        address = str(client.get("url") or "")
+        why = _no_connection(address)
+    call = f'failed to call webhook: Post "{address}?timeout={seconds}s": {why}'
+    message = f'failed calling webhook "{hook.get("name")}": {call}'
+    return Refused(500, "InternalError", f"Internal error occurred: {message}", (Cause("", message),))
+
+
+def _no_route(service: Object, port: int, world: World) -> str:
+    name = service.get("name") or ""
+    found = world.get("Service", str(service.get("namespace") or ""), name)
+    if found is None:
+        return f'service "{name}" not found'
+    spec = found.get("spec") or {}
+    if spec.get("clusterIP") == "None":
+        return 'cannot route to service with ClusterIP "None"'
+    if all(listed.get("port") != port for listed in each(spec, "ports")):
+        return f'no service port {port} found for service "{name}"'
+    return "context deadline exceeded"
+
+
+def _no_connection(address: str) -> str:
+    parts = urlsplit(address)
+    host, port = parts.hostname or "", parts.port or 443
+    try:
+        ip_address(host)
+    except ValueError:
+        return f"dial tcp: lookup {host}: no such host"
+    return f"dial tcp {f'[{host}]' if ':' in host else host}:{port}: connect: connection refused"
+
+
+mutating = partial(_ask, MUTATING)
+validating = partial(_ask, VALIDATING)
