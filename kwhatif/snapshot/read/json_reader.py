@@ -61,7 +61,9 @@ def read_json(data: bytes, source: str) -> Iterator[JsonDocument]:
 
 def check_keys(value: msgspec.Raw, source: str) -> None:
     """Raises InputError for a key that comes twice in an object, which kubectl's strict reading refuses."""
-    place = _twice(json.loads(bytes(value), object_pairs_hook=_Pairs), "$")
+    # Numbers are left as they are spelt: whoever reads them knows how large they may be.
+    found = json.loads(bytes(value), object_pairs_hook=_Pairs, parse_int=str, parse_float=str)
+    place = _twice(found, "$")
     if place:
         raise InputError("this key appears twice", source=source, place=place)
 
