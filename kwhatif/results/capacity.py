@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.results.parts import API_VERSION, Fidelity, Result, Value
+from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import FailedCreate, Refusal
 
 __all__ = ["CapacityResult", "LeftOver", "NodeCapacity", "QuotaRoom", "ReasonCount"]
@@ -58,7 +58,6 @@ class CapacityResult(Result, frozen=True, kw_only=True):
 
     rows: ClassVar[str] = "nodes"
 
-    api_version: str = API_VERSION
     kind: str = "Capacity"
     unit: str
     fits: int

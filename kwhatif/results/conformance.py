@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.results.parts import API_VERSION, Result, Value
+from kwhatif.results.parts import Result, Value
 
 __all__ = ["ConformanceResult", "Difference", "FileAgreement"]
 
@@ -35,7 +35,6 @@ class FileAgreement(Value, frozen=True, kw_only=True):
 class ConformanceResult(Result, frozen=True, kw_only=True):
     """How far recorded decisions agree with kwhatif's."""
 
-    api_version: str = API_VERSION
     kind: str = "ConformanceResult"
     files: tuple[FileAgreement, ...]
 

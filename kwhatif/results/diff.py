@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.results.parts import API_VERSION, Fidelity, Result, Value
+from kwhatif.results.parts import Fidelity, Result, Value
 
 __all__ = [
     "Away",
@@ -117,7 +117,6 @@ class DecisionDiff(Result, frozen=True, kw_only=True):
 
     rows: ClassVar[str] = "changes"
 
-    api_version: str = API_VERSION
     kind: str = "Diff"
     a: Side
     b: Side

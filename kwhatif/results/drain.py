@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.results.parts import API_VERSION, Fidelity, Result, Value
+from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import Placement, Victim, homeless
 
 __all__ = ["BudgetUse", "DrainResult", "DrainedNode", "DrainedPod", "Remaining"]
@@ -66,7 +66,6 @@ class DrainResult(Result, frozen=True, kw_only=True):
 
     rows: ClassVar[str] = "pods"
 
-    api_version: str = API_VERSION
     kind: str = "Drain"
     nodes: tuple[DrainedNode, ...]
     pods: tuple[DrainedPod, ...]

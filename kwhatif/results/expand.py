@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from kwhatif.results.parts import API_VERSION, Result, Value
+from kwhatif.results.parts import Result, Value
 from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan
 
 __all__ = ["ChangeRecord", "ExpandResult", "ExpandedPod"]
@@ -39,7 +39,6 @@ class ExpandResult(Result, frozen=True, kw_only=True):
 
     rows: ClassVar[str] = "pods"
 
-    api_version: str = API_VERSION
     kind: str = "ExpandResult"
     pods: tuple[ExpandedPod, ...]
     claims: tuple[dict[str, Any], ...] = ()

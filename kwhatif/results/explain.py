@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.results.parts import API_VERSION, Fidelity, Result, Value
+from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import FailedCreate, Placement, Refusal, Score, Victim
 
 __all__ = ["Blocker", "Comparison", "Eviction", "ExplainResult", "Fix", "NodeReport", "PodReport"]
@@ -85,7 +85,6 @@ class ExplainResult(Result, frozen=True, kw_only=True):
 
     rows: ClassVar[str] = "pods"
 
-    api_version: str = API_VERSION
     kind: str = "ExplainResult"
     nodes: int
     pods: tuple[PodReport, ...]

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from kwhatif.results.parts import API_VERSION, Fidelity, Result, Value
+from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import Placement
 
 __all__ = ["Change", "Exemption", "Finding", "GateResult", "Location", "RuleOutcome", "Subject"]
@@ -96,7 +96,6 @@ class GateResult(Result, frozen=True, kw_only=True):
 
     rows: ClassVar[str] = "findings"
 
-    api_version: str = API_VERSION
     kind: str = "GateReport"
     verdict: Literal["pass", "warn", "fail"]
     judged: Literal["change", "everything"]

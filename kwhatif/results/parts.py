@@ -54,6 +54,8 @@ class Result(Value, frozen=True, kw_only=True, dict=True):
     rows: ClassVar[str] = ""
     """The field that ``to_dicts`` takes apart."""
 
+    api_version: str = API_VERSION
+
     @property
     @abstractmethod
     def exit_code(self) -> int:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
-from kwhatif.results.parts import API_VERSION, Fidelity, Result, Value
+from kwhatif.results.parts import Fidelity, Result, Value
 
 __all__ = [
     "AllocatedDevice",
@@ -203,7 +203,6 @@ class PlaceResult(Result, frozen=True, kw_only=True):
 
     rows: ClassVar[str] = "placements"
 
-    api_version: str = API_VERSION
     kind: str = "PlaceResult"
     nodes: int
     placements: tuple[Placement, ...]

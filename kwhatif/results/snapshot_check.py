@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.results.parts import API_VERSION, Result, Value
+from kwhatif.results.parts import Result, Value
 
 __all__ = ["CheckResult", "Finding"]
 
@@ -21,7 +21,6 @@ class Finding(Value, frozen=True, kw_only=True):
 class CheckResult(Result, frozen=True, kw_only=True):
     """All that is wrong with a snapshot, errors first. ``strict`` lets warnings count as errors do."""
 
-    api_version: str = API_VERSION
     kind: str = "SnapshotCheck"
     source: str
     objects: int

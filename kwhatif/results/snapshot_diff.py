@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.results.parts import API_VERSION, Result, Value
+from kwhatif.results.parts import Result, Value
 
 __all__ = ["DiffResult", "FieldChange", "ObjectChange", "Replaced"]
 
@@ -45,7 +45,6 @@ class DiffResult(Result, frozen=True, kw_only=True):
     ``totals`` counts changes by kind: {"Node": {"added": 1}}.
     """
 
-    api_version: str = API_VERSION
     kind: str = "SnapshotDiff"
     before: str
     after: str

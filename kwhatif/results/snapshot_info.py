@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from kwhatif.results.parts import API_VERSION, Result, Value
+from kwhatif.results.parts import Result, Value
 
 __all__ = [
     "ClassUse",
@@ -104,7 +104,6 @@ class InfoResult(Result, frozen=True, kw_only=True):
     ``edits`` are what-if edits of the cluster, in words.
     """
 
-    api_version: str = API_VERSION
     kind: str = "SnapshotInfo"
     source: str
     kubernetes_version: str | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.results.parts import API_VERSION, Result, Value
+from kwhatif.results.parts import Result, Value
 
 __all__ = ["KindCount", "TrimResult", "TrimmedPod"]
 
@@ -29,7 +29,6 @@ class KindCount(Value, frozen=True, kw_only=True):
 class TrimResult(Result, frozen=True, kw_only=True):
     """How far a snapshot was cut down. ``steps`` decisions were made again; ``complete`` unless they ran out."""
 
-    api_version: str = API_VERSION
     kind: str = "SnapshotTrim"
     source: str
     file: str
