@@ -99,11 +99,6 @@ class ShapeTable:
         status = msgspec.structs.replace(info.pod.status, conditions=[*(info.pod.status.conditions or ()), condition])
         return self.info(msgspec.structs.replace(info.pod, metadata=meta, status=status))
 
-    def without_gates(self, info: PodInfo) -> PodInfo:
-        """The pod after its scheduling gates were removed."""
-        spec = msgspec.structs.replace(info.pod.spec, scheduling_gates=None)
-        return self.info(msgspec.structs.replace(info.pod, spec=spec))
-
     def selected(self, selection: Selection, first: int = 0) -> BoolArray:
         """bool[T - first]: which shapes, from the one numbered ``first`` on, a selection admits."""
         mask = self._labels.matching(selection.selector, first)

@@ -23,12 +23,10 @@ __all__ = ["EVERYTHING", "Event", "Happening", "Hint", "always"]
 class Event(StrEnum):
     POD_ADDED = "AssignedPodAdd"
     POD_DELETED = "AssignedPodDelete"
-    GATES_REMOVED = "PodSchedulingGatesEliminated"
     VOLUME_CHANGED = "PersistentVolumeUpdate"
     CLAIM_CHANGED = "PersistentVolumeClaimUpdate"
     DEVICES_FREED = "ResourceClaimDeallocated"
     DEVICE_CLAIM_CHANGED = "ResourceClaimUpdate"
-    TIMEOUT = "UnschedulableTimeout"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from types import MappingProxyType
+from typing import ClassVar
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.declaration import Default
-from kwhatif.framework.events import Event
+from kwhatif.framework.events import Event, Hint
 from kwhatif.framework.interface import Plugin, Suggestion
 from kwhatif.framework.status import Status
 from kwhatif.plugins.shared.pod_changes import without_gates
@@ -18,7 +18,7 @@ from kwhatif.versions import Features
 class SchedulingGates(Plugin[None, None]):
     name = "SchedulingGates"
     reads_labels = False
-    requeue_on = MappingProxyType({Event.GATES_REMOVED: lambda waiting, happening: happening.pod is waiting})
+    requeue_on: ClassVar[dict[Event, Hint]] = {}  # only who removes the gates lets the pod in, and here nobody does
 
     @classmethod
     def exists(cls, features: Features) -> bool:

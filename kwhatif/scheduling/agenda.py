@@ -14,7 +14,6 @@ class Kind(IntEnum):
 
     GONE = 0
     ARRIVAL = 1
-    UNGATED = 2
 
 
 class Agenda:

@@ -18,8 +18,8 @@ _SPREAD = "PodTopologySpread"
 
 
 def without_hints(hints: Mapping[Event, Hint]) -> Mapping[Event, Hint]:
-    """Any such happening may help; only the removal of gates stays a matter of the pod itself."""
-    return {event: hint if event is Event.GATES_REMOVED else always for event, hint in hints.items()}
+    """Any such happening may help."""
+    return dict.fromkeys(hints, always)
 
 
 def hears_of_new_pod(waiting: PodInfo, rejectors: frozenset[str], happening: Happening) -> bool:

@@ -179,12 +179,6 @@ class SchedulingQueue:
                         back.append(pod)
         return back
 
-    def updated(self, pod: QueuedPod, happening: Happening) -> None:
-        """A waiting pod was itself changed, which may let it go on. It keeps its place in the order."""
-        if self._helps(pod, happening):
-            self._leave(pod)
-            self._requeue(pod)
-
     def _concerns(self, pod: QueuedPod, happening: Happening) -> bool:
         """Of what happens in the cluster, a gated pod is told only what the plugin behind the gate asks for."""
         if happening.event is Event.POD_ADDED and not hears_of_new_pod(pod.info, pod.rejectors, happening):

@@ -71,10 +71,6 @@ class Simulator:
         """A pod is created at a moment."""
         self._agenda.at(at, Kind.ARRIVAL, lambda: self._enqueue(pod, "created"))
 
-    def remove_gates(self, uid: str, at: float) -> None:
-        """A waiting pod's scheduling gates are removed at a moment."""
-        self._agenda.at(at, Kind.UNGATED, lambda: self._ungate(uid))
-
     def delete(self, uid: str, at: float) -> None:
         """A running pod is gone at a moment."""
         self._agenda.at(at, Kind.GONE, lambda: self._gone(uid))
@@ -141,16 +137,6 @@ class Simulator:
         if queued.gate is not None:
             self.outcome[queued.info.uid] = Attempt(queued.info, gated=queued.gate)
             self._say(queued.info, "gated", queued.gate.message)
-
-    def _ungate(self, uid: str) -> None:
-        for queued in self.queue.waiting():
-            if queued.info.uid == uid:
-                info = queued.info
-                fresh = self.cluster.shapes.without_gates(info)
-                info.pod, info.shape = fresh.pod, fresh.shape
-                self._say(info, "queued", "its scheduling gates were removed")
-                self.queue.updated(queued, Happening(Event.GATES_REMOVED, self.cluster, info))
-                self._check_gate(queued)
 
     # --- cycles
 

@@ -50,10 +50,6 @@ class Story:
             self.simulator.arrive(self.cluster.shapes.info(pod), at)
         return self
 
-    def ungate(self, name: str, at: float) -> Story:
-        self.simulator.remove_gates(f"uid-default-{name}", at)
-        return self
-
     def delete(self, name: str, at: float) -> Story:
         self.simulator.delete(f"uid-default-{name}", at)
         return self

@@ -78,11 +78,14 @@ def test_without_hints_any_pod_that_leaves_brings_others_back(
     assert ("5s web active: AssignedPodDelete default/other" in story.tell().splitlines()) == expected
 
 
-def test_without_hints_only_the_removal_of_its_own_gates_lets_a_pod_in() -> None:
+def test_without_hints_whatever_a_plugin_asks_for_lets_a_pod_in() -> None:
     waiting = cluster_of([]).shapes.info(pod())
-    happening = Happening(Event.GATES_REMOVED, cluster_of([]), cluster_of([]).shapes.info(pod("another")))
-    hints = without_hints(plugin_of("SchedulingGates").requeue_hints)
-    assert not hints[Event.GATES_REMOVED](waiting, happening)
+    happening = Happening(Event.POD_DELETED, cluster_of([]), cluster_of([]).shapes.info(pod("another")))
+    asked_for = plugin_of("NodePorts").requeue_hints
+    assert not asked_for[Event.POD_DELETED](waiting, happening)
+    assert without_hints(asked_for)[Event.POD_DELETED](waiting, happening)
+    assert without_hints(asked_for).keys() == asked_for.keys()
+    assert not without_hints(plugin_of("SchedulingGates").requeue_hints)
 
 
 @pytest.mark.parametrize(

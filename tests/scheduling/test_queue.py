@@ -253,17 +253,17 @@ def test_a_pod_that_nothing_brought_back_is_flushed_after_more_than_five_minutes
 
 
 def test_a_gated_pod_waits_until_the_plugin_behind_the_gate_is_asked_again() -> None:
-    bench = Bench({"Gate": {Event.GATES_REMOVED: own}}, closed={"a"})
+    bench = Bench({"Gate": {Event.CLAIM_CHANGED: own}}, closed={"a"})
     queued = bench.add("a")
     bench.add("b")
     assert queued.gate is not None
     assert bench.popped() == ["b"]
     assert bench.queue.happened(happening(Event.POD_DELETED)) == []
-    bench.queue.updated(queued, happening(Event.GATES_REMOVED, queued.info))
+    bench.queue.happened(happening(Event.CLAIM_CHANGED, queued.info))
     assert bench.asked == ["a", "b", "a"]
     assert queued.place == "waiting"
     bench.closed.clear()
-    bench.queue.updated(queued, happening(Event.GATES_REMOVED, queued.info))
+    bench.queue.happened(happening(Event.CLAIM_CHANGED, queued.info))
     assert queued.gate is None
     assert bench.popped() == ["a"]
 

@@ -142,32 +142,12 @@ def test_pods_that_keep_waking_each_other_are_left_alone_in_the_end() -> None:
 # --- gates
 
 
-def test_a_pod_keeps_its_turn_while_its_gates_are_closed() -> None:
-    story = Story([node("n1", cpu="2")], [pod("old", on="n1", cpu="2")], config=PEACEFUL)
-    story.arrive(pod(**gated("web", "example.com/quota"), cpu="2")).arrive(pod("later", cpu="2"), at=1)
-    story.ungate("web", at=4).delete("old", at=4)
-    assert story.tell() == told("""
-        0s web queued: created
-        0s web gated: waiting for scheduling gates: [example.com/quota]
-        1s later queued: created
-        1s later unschedulable: 0/1 nodes are available: 1 Insufficient cpu.
-        4s old gone on n1
-        4s later active: AssignedPodDelete default/old
-        4s web queued: its scheduling gates were removed
-        4s web bound on n1: the only node
-        4s later unschedulable: 0/1 nodes are available: 1 Insufficient cpu.
-    """)
-
-
-def test_another_gate_may_still_be_closed_when_the_scheduling_gates_are_gone() -> None:
+def test_a_pod_comes_in_when_the_plugin_behind_its_gate_lets_it() -> None:
     story = Story([node("n1")], [pod("old", on="n1")], config=enabling("Closed"), outside=[Closed])
-    story.arrive(pod(**gated("web", "example.com/quota"), labels={"closed": "1"}))
-    story.ungate("web", at=3).delete("old", at=5)
+    story.arrive(pod("web", labels={"closed": "1"})).delete("old", at=5)
     assert story.tell() == told("""
         0s web queued: created
-        0s web gated: waiting for scheduling gates: [example.com/quota]
-        3s web queued: its scheduling gates were removed
-        3s web gated: closed for now
+        0s web gated: closed for now
         5s old gone on n1
         5s web active: AssignedPodDelete default/old
         5s web bound on n1: the only node
