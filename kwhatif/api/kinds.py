@@ -27,6 +27,7 @@ __all__ = [
     "kept_whole",
     "kind_named",
     "plural_of",
+    "spelt",
     "struct_for",
 ]
 
@@ -172,6 +173,13 @@ T = TypeVar("T", bound=Resource)
 def kind_named(name: str) -> Kind:
     """The row of a kind that is in the table."""
     return _BY_NAME[name]
+
+
+def spelt(api_version: str, kind: str) -> str:
+    """A kind in words: ``Job of batch.volcano.sh``, where the name alone would be that of a kind of Kubernetes."""
+    group = api_version.rpartition("/")[0]
+    groups = {known.group for known in TABLE if known.name == kind}
+    return f"{kind} of {group}" if groups and group and group not in groups else kind
 
 
 def struct_for(api_version: str, kind: str) -> type[Resource] | None:

@@ -51,7 +51,10 @@ def rendered(result: msgspec.Struct, output: str, blocks: Callable[[], list[Bloc
 
 
 def write(text: str) -> None:
-    """Print an answer as UTF-8, whatever the locale. A reader that went away (``| head``) is no error."""
+    """Print an answer as UTF-8, whatever the locale. A reader that went away (``| head``) is no error.
+
+    Raises UsageError if there is no room for it, as on a disk that is full.
+    """
     try:
         raw = getattr(sys.stdout, "buffer", None)
         if raw is None:
@@ -60,7 +63,15 @@ def write(text: str) -> None:
             raw.write(text.encode("utf-8", "backslashreplace"))
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up()
+    except OSError as error:
+        _give_up()
+        raise UsageError(f"standard output cannot be written: {error.strerror or error}") from None
+
+
+def _give_up() -> None:
+    """What is left in the buffer would be tried again at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say(notes: Iterable[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +22,7 @@ from kwhatif.cli.options import (
     option,
 )
 from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.results.amounts import counted
 from kwhatif.whatif.stages.inputs import Inputs
 
 if TYPE_CHECKING:
@@ -88,9 +90,18 @@ def place(
     )
     asked = Inputs(snapshot, paths, namespace, edits or None, reading)
     result = ask(question, Case(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind)))
-    # What only lists names has no place for the gaps.
-    gaps = [f"warning: {gap}" for gap in result.fidelity.touching] if output is Output.name else []
-    finish(_rendered(result, output), result.exit_code, [*result.notes, *gaps])
+    more = list(_besides(result)) if output is Output.name else []
+    finish(_rendered(result, output), result.exit_code, [*result.notes, *more])
+
+
+def _besides(result: PlaceResult) -> Iterator[str]:
+    """What has no place where only names are listed: gaps, and pods that never came to be."""
+    for gap in result.fidelity.touching:
+        yield f"warning: {gap}"
+    for refusal in result.refusals:
+        yield f"warning: {refusal.object} is refused: {refusal.message}"
+    for failed in result.failed:
+        yield f"warning: {failed.owner}: {counted(failed.pods, 'pod')} not created: {failed.message}"
 
 
 def _rendered(result: PlaceResult, output: Output) -> str:

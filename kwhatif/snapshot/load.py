@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from kwhatif.api.kinds import NAMESPACED
+from kwhatif.api.kinds import GROUPS, NAMESPACED, TEMPLATES
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
 from kwhatif.snapshot.collected import Collected, twice
@@ -30,17 +30,21 @@ from kwhatif.snapshot.read.items import (
 __all__ = ["Manifest", "Origin", "decode_objects", "load_manifests", "load_snapshot"]
 
 
+_KUSTOMIZE = "kustomize.config.k8s.io/"
+
+
 @dataclass(frozen=True)
 class Manifest:
     """One object of a manifest and where it came from.
 
     ``obj`` has but apiVersion, kind and metadata: what the rest is worth, the API server says. ``raw`` is the whole
-    object as plain Python values, as it stands in the file.
+    object as plain Python values, as it stands in the file. It may stand ``instead_of`` an earlier one of its name.
     """
 
     obj: Resource
     origin: Origin
     raw: dict[str, Any]
+    instead_of: Origin | None = None
 
 
 def load_snapshot(paths: Sequence[str], namespace: str = "default") -> Snapshot:
@@ -65,21 +69,28 @@ def load_manifests(given: Sequence[str | Mapping[str, Any]], namespace: str = "d
     """The objects of manifests, in their order: those of files, and those given as plain values.
 
     Namespaced objects without a namespace get ``namespace``; ``metadata.generateName`` may stand for a name.
-    Raises InputError, also when the same object appears twice.
+    Of an object that appears twice one is enough; if they differ, the last one counts, unless it may make pods. Raises
+    InputError, also for those.
     """
-    manifests = []
-    seen: dict[tuple[str, ...], Origin] = {}
+    manifests: list[Manifest] = []
+    seen: dict[tuple[str, ...], int] = {}
     for document in _documents(given):
         if is_snapshot(document, *head_of(document)):
             problem = f"expected manifests, found a whole {KIND}"
             raise InputError(problem, source=document.source, place="$.kind")
         for item in items_of(document):
             manifest = _manifest(item, namespace)
-            manifests.append(manifest)
             key = _identity(manifest.obj, item)
-            first = seen.setdefault(key, item.origin) if manifest.obj.name else item.origin
-            if first is not item.origin:
-                raise twice(key, item.source, item.place, str(first))
+            place = seen.setdefault(key, len(manifests)) if manifest.obj.name else len(manifests)
+            if place == len(manifests):
+                manifests.append(manifest)
+                continue
+            first = manifests[place]
+            if first.raw == manifest.raw:
+                continue
+            if GROUPS.get(item.kind) != key[0] or item.kind in {"Pod", *TEMPLATES}:
+                raise twice(key, item.source, item.place, str(first.origin))
+            manifests[place] = replace(manifest, instead_of=first.origin)
     return manifests
 
 
@@ -103,6 +114,9 @@ def _nothing(paths: Sequence[str]) -> InputError:
 
 
 def _manifest(item: Item, namespace: str) -> Manifest:
+    if item.api_version.startswith(_KUSTOMIZE):
+        problem = f"a {item.kind}, which is no object of a cluster: render it first, as kubectl kustomize does"
+        raise InputError(problem, source=item.source, place=item.place)
     obj = resource_of(item, Resource, generated_names=True)
     if item.kind in NAMESPACED:
         put_in_namespace(obj, namespace)

@@ -76,6 +76,7 @@ def case(name: str, file: str, content: Any, place: str, problem: str) -> Broken
 POD_YAML = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n"
 OTHER_YAML = POD_YAML.replace("web", "db")
 POD_JSON = json.dumps(pod()).encode()
+OTHER_JSON = json.dumps(pod(priority=7)).encode()
 LAUGHS = "a0: &a0 [ha]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 20)}]\n" for i in range(1, 8))
 SECOND = "pods.yaml document 2"
 
@@ -375,11 +376,11 @@ _LISTS = (
         "$.items[0].items[0].spec.priority",
         "integer",
     ),
-    case("one pod twice in a file", "pods.json", POD_JSON + POD_JSON, "$", 'Pod "default/web" appears twice'),
+    case("one pod twice in a file", "pods.json", POD_JSON + OTHER_JSON, "$", 'Pod "default/web" appears twice'),
     case(
         "one pod twice in a list",
         "pods.json",
-        listing("List", [pod(), pod()]),
+        listing("List", [pod(), pod(priority=7)]),
         "$.items[1]",
         "in pods.json $.items[0]",
     ),
@@ -388,7 +389,7 @@ _LISTS = (
         "dir/b.json",
         "$",
         "dir/a.json $",
-        {"dir/a.json": POD_JSON, "dir/b.json": POD_JSON},
+        {"dir/a.json": POD_JSON, "dir/b.json": OTHER_JSON},
         "dir",
     ),
     Broken(

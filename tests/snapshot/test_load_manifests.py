@@ -109,7 +109,7 @@ def test_a_generated_name_will_do_and_may_be_used_again(tmp_path: Path) -> None:
 def test_a_manifest_twice_is_an_error_that_names_both_places(tmp_path: Path, api_version: str) -> None:
     text = f"apiVersion: {api_version}\nkind: Pod\nmetadata: {{name: web}}\n"
     with pytest.raises(InputError) as caught:
-        load(tmp_path, f"{text}---\n{text}")
+        load(tmp_path, f"{text}---\n{text}spec: {{}}\n")
     message = str(caught.value).replace(f"{tmp_path}/", "")
     assert message.startswith("web.yaml document 2 (line 5): $: Pod ")
     assert message.endswith("appears twice: it is also in web.yaml")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kwhatif.api.kinds import READ
-from kwhatif.snapshot.read.files import os_error
+from kwhatif.snapshot.read.files import APPLE_DOUBLE, os_error
 
 __all__ = ["FEWEST_NAMESPACES", "RESOURCES", "Tree", "partial", "skipped", "these_alone", "walked"]
 
@@ -42,7 +42,10 @@ RESOURCES = frozenset((kind.group or "core", kind.plural) for kind in READ)
 
 
 def walked(root: str) -> Iterator[tuple[str, ...]]:
-    """The names that lead from ``root`` to each file below it, in a fixed order. Raises InputError."""
+    """The names that lead from ``root`` to each file below it, in a fixed order. Raises InputError.
+
+    What macOS writes beside files is passed over.
+    """
 
     def stop(error: OSError) -> None:
         raise os_error(error, error.filename or root) from None
@@ -52,7 +55,8 @@ def walked(root: str) -> Iterator[tuple[str, ...]]:
         inner = os.path.relpath(directory, root)
         parts = () if inner == os.curdir else tuple(inner.split(os.sep))
         for name in sorted(names):
-            yield (*parts, name)
+            if not name.startswith(APPLE_DOUBLE):
+                yield (*parts, name)
 
 
 def skipped(files: Iterable[tuple[str, ...]]) -> dict[str, int]:

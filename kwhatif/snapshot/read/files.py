@@ -16,7 +16,18 @@ import zstandard
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.logs import without_logs
 
-__all__ = ["MAX_BYTES", "MAX_RATIO", "STDIN", "Text", "called", "is_manifest", "once", "os_error", "read_paths"]
+__all__ = [
+    "APPLE_DOUBLE",
+    "MAX_BYTES",
+    "MAX_RATIO",
+    "STDIN",
+    "Text",
+    "called",
+    "is_manifest",
+    "once",
+    "os_error",
+    "read_paths",
+]
 
 STDIN = "-"
 MAX_BYTES = 2 * 1024**3
@@ -25,6 +36,7 @@ MAX_BYTES = 2 * 1024**3
 MAX_RATIO = 1000
 _RATIO_COUNTS_FROM = 64 * 1024**2
 
+APPLE_DOUBLE = "._"
 _SUFFIXES = (".json", ".yaml", ".yml")
 _PACKED_SUFFIXES = (".gz", ".zst")
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -81,7 +93,9 @@ def _files(path: str) -> list[str]:
 
 
 def is_manifest(name: str) -> bool:
-    """Whether a file of this name is read when its directory is."""
+    """Whether a file of this name is read when its directory is; what macOS writes beside files is not."""
+    if name.startswith(APPLE_DOUBLE):
+        return False
     stem, suffix = os.path.splitext(name)
     return (os.path.splitext(stem)[1] if suffix in _PACKED_SUFFIXES else suffix) in _SUFFIXES
 

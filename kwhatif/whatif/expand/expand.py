@@ -17,7 +17,7 @@ from kwhatif.admission.world import World, name_of, namespace_of
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.devices import ResourceClaim
-from kwhatif.api.kinds import KINDS, kept_whole, struct_for
+from kwhatif.api.kinds import KINDS, kept_whole, spelt, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.errors import InputError
@@ -147,7 +147,7 @@ class _Expansion:
             elif self._server.judges(obj) or kept_whole(obj["apiVersion"], kind):
                 self._put(obj, str(manifest.origin))
             else:
-                self._done.unknown[kind] += 1
+                self._done.unknown[spelt(obj["apiVersion"], kind)] += 1
         return self._done
 
     def _put(self, obj: Object, origin: str) -> None:
@@ -159,7 +159,7 @@ class _Expansion:
         if struct is not None:
             self._done.objects.append(convert(stored.object, struct))
         elif not kept_whole(obj["apiVersion"], obj["kind"]):
-            self._done.unknown[obj["kind"]] += 1
+            self._done.unknown[spelt(obj["apiVersion"], obj["kind"])] += 1
 
     def _claim(self, obj: Object, origin: str) -> list[Claim]:
         """The claim as it would be stored, or nothing if it is refused."""

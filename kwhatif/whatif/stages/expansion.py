@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS
+from kwhatif.api.kinds import spelt
 from kwhatif.errors import InputError
 from kwhatif.results.amounts import counts
 from kwhatif.snapshot.format.model import Snapshot
@@ -39,6 +40,6 @@ def insist_on_pods(files: Files, manifests: Sequence[Manifest], reading: Reading
     """Raise InputError if none of the manifests could have pods: which files, and what they hold."""
     where = template_paths(reading)
     if manifests and not any(makes_pods(manifest.raw, where) for manifest in manifests):
-        held = counts(Counter(manifest.obj.kind or "" for manifest in manifests))
+        held = counts(Counter(spelt(m.obj.api_version or "", m.obj.kind or "") for m in manifests))
         names = [called(file) for file in files if isinstance(file, str)]
         raise InputError(f"no pods in here, only {held}", source=", ".join(names))

@@ -55,6 +55,10 @@ def load(inquiry: Inquiry) -> Inquiry:
             case.manifests = first.manifests
         else:
             inquiry.question.load(case)
+            for manifest in (*case.manifests, *case.aside):
+                if manifest.instead_of is not None:
+                    what = f"{manifest.obj.kind} {manifest.obj.name}"
+                    inquiry.notes.warn(f"{what} appears twice: {manifest.origin} counts, not {manifest.instead_of}")
     for case in inquiry.cases:
         shared = case is not first and case.inputs.snapshot is first.inputs.snapshot
         case.edited = first.edited if shared else loaded(case.inputs, inquiry.notes)
