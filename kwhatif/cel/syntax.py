@@ -14,6 +14,11 @@ from kwhatif.cel.faults import CompileError
 
 __all__ = ["Call", "Ident", "ListOf", "Literal", "MapOf", "Node", "Select", "StructOf", "parse"]
 
+_EXPRESSION = (
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
+)
+"""What an expression can begin with, as cel-go names it."""
+
 MOST_NESTED = 250
 """Expressions nested deeper are refused (upstream: maxRecursionDepth)."""
 _DIGITS_AT_MOST = 99
@@ -321,7 +326,7 @@ class _Parser:
         if self._try("{"):
             return self._map(token.at)
         if not self._try("("):
-            self._fail(token.at, f"Syntax error: mismatched input '{token.text}' expecting an expression")
+            self._fail(token.at, f"Syntax error: mismatched input '{token.text}' expecting {_EXPRESSION}")
         tree = self._expression()
         self._expect(")")
         return tree

@@ -1,4 +1,4 @@
-"""What the API server fills in when it reads a workload, a claim or a limit range.
+"""What the API server fills in when it reads a workload.
 
 Upstream: pkg/apis/apps/v1/defaults.go, pkg/apis/batch/v1/defaults.go, pkg/apis/core/v1/defaults.go.
 """
@@ -95,10 +95,6 @@ def _cron_job(request: Request, spec: Object) -> None:
     _template(within(within(spec, "jobTemplate"), "spec"))
 
 
-def _claim(request: Request, spec: Object) -> None:
-    _quietly(spec, "volumeMode", "Filesystem")
-
-
 def _namespace(request: Request, spec: Object) -> None:
     metadata = within(request.object, "metadata")
     within(metadata, "labels")["kubernetes.io/metadata.name"] = metadata.get("name") or ""
@@ -134,6 +130,5 @@ FILLERS = {
     "DaemonSet": _daemon_set,
     "Job": _job,
     "CronJob": _cron_job,
-    "PersistentVolumeClaim": _claim,
     "Namespace": _namespace,
 }

@@ -51,12 +51,13 @@ class Strategy:
 
 _USUAL = Strategy(has_spec=False)
 _FREELY_NAMED = Strategy(check=check_usual_metadata, has_spec=False)
-_FREE_GROUPS = ("rbac.authorization.k8s.io", "events.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io")
+_RBAC = "rbac.authorization.k8s.io"
+_FREE_GROUPS = (_RBAC, "events.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io")
 _FREE_KINDS = (("", "Event"),)
 
 _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
     "workloads": (
-        *(("", "Pod"), ("", "ReplicationController"), ("", "PersistentVolumeClaim"), ("", "Namespace")),
+        *(("", "Pod"), ("", "ReplicationController"), ("", "Namespace")),
         *(("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("apps", "DaemonSet")),
         *(("batch", "Job"), ("batch", "CronJob")),
     ),
@@ -75,6 +76,17 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
     "horizontal_pod_autoscalers": (("autoscaling", "HorizontalPodAutoscaler"),),
     "pod_disruption_budgets": (("policy", "PodDisruptionBudget"),),
     "network_policies": (("networking.k8s.io", "NetworkPolicy"),),
+    "persistent_volumes": (("", "PersistentVolume"),),
+    "persistent_volume_claims": (("", "PersistentVolumeClaim"),),
+    "cluster_classes": (
+        *(("storage.k8s.io", "StorageClass"), ("scheduling.k8s.io", "PriorityClass")),
+        ("node.k8s.io", "RuntimeClass"),
+    ),
+    "namespace_limits": (("", "LimitRange"), ("", "ResourceQuota")),
+    "roles": tuple((_RBAC, kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")),
+    "resource_claims": tuple(
+        ("resource.k8s.io", kind) for kind in ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+    ),
 }
 """Module of this package -> the kinds (group, kind) that its ``STRATEGIES`` are for."""
 

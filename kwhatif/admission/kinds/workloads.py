@@ -1,4 +1,4 @@
-"""Pods, what makes them, and their claims."""
+"""Pods and what makes them, and namespaces."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from kwhatif.admission.request import each
 from kwhatif.admission.validation.name_rules import check_label_key, check_labels, dns_label, dns_subdomain, label_value
 from kwhatif.admission.validation.problems import Problems
 
-__all__ = ["REQUIRED", "check_affinity", "check_label_keys", "check_label_selector"]
+__all__ = ["REQUIRED", "check_affinity", "check_label_keys", "check_label_selector", "check_node_selector"]
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -29,7 +29,7 @@ def check_affinity(problems: Problems, affinity: Object | None, path: str) -> No
     if nodes is not None:
         required = nodes.get(REQUIRED)
         if required is not None:
-            _node_selector(problems, required, f"{path}.nodeAffinity.{REQUIRED}")
+            check_node_selector(problems, required, f"{path}.nodeAffinity.{REQUIRED}")
         for i, term in enumerate(each(nodes, _PREFERRED)):
             where = f"{path}.nodeAffinity.{_PREFERRED}[{i}]"
             _weight(problems, term, where)
@@ -96,7 +96,7 @@ def _pod_term(problems: Problems, term: Object, path: str) -> None:
     check_label_key(problems, key, f"{path}.topologyKey")
 
 
-def _node_selector(problems: Problems, selector: Object, path: str) -> None:
+def check_node_selector(problems: Problems, selector: Object, path: str) -> None:
     terms = each(selector, "nodeSelectorTerms")
     if not terms:
         problems.required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")

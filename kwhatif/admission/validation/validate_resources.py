@@ -115,7 +115,8 @@ def _whole_pages(problems: Problems, name: str, amount: Quantity, path: str) -> 
         problems.invalid(path, str(amount), f"{amount} is not positive integer multiple of {name}")
 
 
-def _known_name(problems: Problems, name: str, path: str) -> bool:
+def check_resource_name(problems: Problems, name: str, path: str) -> bool:
+    """Whether the name of a resource means something."""
     wrong = label_key(name)
     if not wrong and "/" not in name and not is_standard(name):
         wrong = ["must be a standard resource type or fully qualified"]
@@ -124,7 +125,7 @@ def _known_name(problems: Problems, name: str, path: str) -> bool:
 
 
 def check_container_resource_name(problems: Problems, name: str, path: str) -> None:
-    _known_name(problems, name, path)
+    check_resource_name(problems, name, path)
     if "/" not in name:
         if not is_container_resource(name):
             problems.invalid(path, name, "must be a standard resource for containers")
@@ -133,7 +134,7 @@ def check_container_resource_name(problems: Problems, name: str, path: str) -> N
 
 
 def _pod_name(problems: Problems, name: str, path: str) -> None:
-    if _known_name(problems, name, path) and not pod_level_resource(name):
+    if check_resource_name(problems, name, path) and not pod_level_resource(name):
         problems.unsupported(path, name, ("cpu", "hugepages-", "memory"))
 
 

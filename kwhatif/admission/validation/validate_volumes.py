@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.plugins.container_amounts import amounts
+from kwhatif.admission.validation.data_sources import check_data_sources
 from kwhatif.admission.validation.name_rules import check_labels, dns_label, dns_subdomain
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_affinity import check_label_selector
@@ -14,7 +15,7 @@ from kwhatif.admission.validation.validate_metadata import check_annotations
 from kwhatif.admission.validation.validate_volume_sources import SOURCE_CHECKS, SOURCE_PATHS
 from kwhatif.api.quantity import Quantity
 
-__all__ = ["check_claim_spec", "check_resource_claims", "check_volumes"]
+__all__ = ["check_access_modes", "check_claim_spec", "check_resource_claims", "check_volumes"]
 
 _SECOND = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 _PULLS = ("Always", "IfNotPresent", "Never")
@@ -57,11 +58,7 @@ def check_claim_spec(problems: Problems, spec: Object, path: str) -> None:
     if not modes:
         problems.required(f"{path}.accessModes", "at least 1 access mode is required")
     check_label_selector(problems, spec.get("selector"), f"{path}.selector")
-    for mode in modes:
-        if mode not in _MODES:
-            problems.unsupported(f"{path}.accessModes", mode, _MODES)
-    if "ReadWriteOncePod" in modes and any(mode in _MODES and mode != "ReadWriteOncePod" for mode in modes):
-        problems.forbidden(f"{path}.accessModes", "may not use ReadWriteOncePod with other access modes")
+    check_access_modes(problems, spec, path)
     storage = amounts((spec.get("resources") or {}).get("requests")).get("storage")
     if storage is None:
         problems.required(f"{path}.resources[storage]")
@@ -73,6 +70,20 @@ def check_claim_spec(problems: Problems, spec: Object, path: str) -> None:
     mode = spec.get("volumeMode")
     if mode is not None and mode not in ("Block", "Filesystem"):
         problems.unsupported(f"{path}.volumeMode", mode, ("Block", "Filesystem"))
+    check_data_sources(problems, spec, path)
+    attributes = spec.get("volumeAttributesClassName")
+    if attributes:
+        problems.invalid(f"{path}.volumeAttributesClassName", attributes, *dns_subdomain(attributes))
+
+
+def check_access_modes(problems: Problems, spec: Object, path: str) -> None:
+    """Those of a claim or of a volume, if there are any."""
+    modes = spec.get("accessModes") or []
+    for mode in modes:
+        if mode not in _MODES:
+            problems.unsupported(f"{path}.accessModes", mode, _MODES)
+    if "ReadWriteOncePod" in modes and any(mode in _MODES and mode != "ReadWriteOncePod" for mode in modes):
+        problems.forbidden(f"{path}.accessModes", "may not use ReadWriteOncePod with other access modes")
 
 
 def check_resource_claims(problems: Problems, claims: list[Object], path: str) -> None:

@@ -97,11 +97,6 @@ def _daemon_set(problems: Problems, obj: Object) -> None:
     not_negative(problems, spec, "revisionHistoryLimit")
 
 
-def _claim(problems: Problems, obj: Object) -> None:
-    check_metadata(problems, obj)
-    check_claim_spec(problems, obj.get("spec") or {}, "spec")
-
-
 def _selected_template(problems: Problems, spec: Object, empty_for: str, owner: str) -> None:
     """A selector, which is not empty, and a template that it selects."""
     selector = spec.get("selector")
@@ -149,5 +144,4 @@ CHECKERS = {
     "DaemonSet": _daemon_set,
     "Job": check_job,
     "CronJob": check_cron_job,
-    "PersistentVolumeClaim": _claim,
 }
