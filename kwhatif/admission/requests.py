@@ -14,7 +14,7 @@ from kwhatif.admission.schema.table import Served, Types, served_in, spanned
 from kwhatif.admission.schema.typed_patch import patch_errors
 from kwhatif.admission.world import name_of
 
-__all__ = ["VERBS", "Sent", "read"]
+__all__ = ["NO_PAGE", "VERBS", "Sent", "apply_refusal", "read"]
 
 VERBS = ("", "create", "apply", "replace")
 """How manifests are sent. Without a word they are created or, where they are there already, changed as
@@ -63,7 +63,7 @@ def read(sent: Sent, types: Types, served: Callable[[str, str], Served | None]) 
             f"the API version in the data ({sent.group_version}) does not match the expected API version ({address})",
         )
     if sent.verb == "apply":
-        return _applied(sent, kind, types) or kind
+        return apply_refusal(sent, kind, types) or kind
     try:
         unknown = unknown_fields(sent.object, kind.type, types)
     except Misfit as error:
@@ -97,7 +97,8 @@ def _elsewhere(address: str, kind: str, types: Types) -> str:
     return "; ".join(told) or f"Kubernetes {types.minor} has no {kind} of {address}"
 
 
-def _applied(sent: Sent, kind: Served, types: Types) -> Refused | None:
+def apply_refusal(sent: Sent, kind: Served, types: Types) -> Refused | None:
+    """What keeps a manifest from being applied as a patch of a kind."""
     errors = patch_errors(sent.object, kind.type, types)
     if not errors:
         return None

@@ -7,10 +7,12 @@ from dataclasses import replace
 from hashlib import sha256
 
 from kwhatif.admission.answer import Answer, Created, Object, Refused
+from kwhatif.admission.custom.definitions import Definition, definition_of, may_be_aggregated, read_custom
+from kwhatif.admission.custom.strategy import custom_strategy
 from kwhatif.admission.decoding import fill_empty_items, misshapen
 from kwhatif.admission.defaulting.job_selector import generate_selector
 from kwhatif.admission.defaulting.label_keys import merge_label_keys
-from kwhatif.admission.kinds.strategy import strategy_of
+from kwhatif.admission.kinds.strategy import Strategy, strategy_of
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS, QUOTA, chosen
 from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.request import Request, copied, within
@@ -21,6 +23,7 @@ from kwhatif.admission.updates.change import changed, comparable
 from kwhatif.admission.updates.rules import rules_of
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.world import World, name_of, namespace_of, sketch
+from kwhatif.api.kinds import GROUPS
 
 __all__ = ["ApiServer"]
 
@@ -39,8 +42,29 @@ class ApiServer:
         self._numbers: dict[tuple[str, str, str], int] = {}
 
     def judges(self, obj: Object) -> bool:
-        """Whether it is known what a server makes of such an object: it is of Kubernetes' own groups."""
-        return group_of(obj) in self._types.groups
+        """Whether it is known what a server makes of such an object.
+
+        It is of Kubernetes' own groups, or of a definition; or all definitions are known, so that it is of none.
+        """
+        group, kind = group_of(obj), str(obj.get("kind") or "")
+        if group in self._types.groups:
+            return True
+        if kind in GROUPS:
+            # Objects are looked up by their kinds: what is called as one of Kubernetes' own would be taken for that.
+            return False
+        if self._definition(str(obj.get("apiVersion") or ""), kind) is not None:
+            return True
+        return self.world.knows("CustomResourceDefinition") and not may_be_aggregated(group, self.world)
+
+    def _definition(self, api_version: str, kind: str) -> Definition | None:
+        if api_version.rpartition("/")[0] in self._types.groups:
+            return None
+        return definition_of(self.world, api_version, kind)
+
+    def _strategy(self, request: Request) -> Strategy:
+        obj = request.object
+        definition = self._definition(str(obj.get("apiVersion") or ""), obj["kind"])
+        return strategy_of(obj) if definition is None else custom_strategy(definition, request.old)
 
     def send(
         self,
@@ -59,7 +83,8 @@ class ApiServer:
         """
         obj = copied(manifest)
         sent = Sent(verb, obj, namespace, path or "", manager)
-        kind = read(sent, self._types, self._types.served)
+        custom = self._definition(sent.path or sent.group_version, sent.kind)
+        kind = read_custom(sent, custom, self._types) if custom else read(sent, self._types, self._types.served)
         if isinstance(kind, Refused):
             return kind
         metadata = within(obj, "metadata")
@@ -125,7 +150,7 @@ class ApiServer:
     def _passes(self, request: Request) -> Refused | None:
         if self.judges(request.object):
             fill_empty_items(request.object)
-        strategy = strategy_of(request.object)
+        strategy = self._strategy(request)
         strategy.defaults(request, within(request.object, "spec") if strategy.has_spec else request.object)
         request.named = False
         refused = self._admitted(request)
@@ -157,7 +182,7 @@ class ApiServer:
 
     def _judged(self, request: Request) -> Refused | None:
         """What is wrong with the object itself, and with what has changed about it."""
-        new, strategy, problems = request.object, strategy_of(request.object), Problems()
+        new, strategy, problems = request.object, self._strategy(request), Problems()
         rules = None if request.old is None or request.anew else rules_of(new)
         if rules is not None:
             rules.early(problems, new, self.world)
@@ -171,7 +196,7 @@ class ApiServer:
 
     def _stored(self, request: Request) -> Created:
         self.world.put(request.object)
-        request.warnings += strategy_of(request.object).warnings(request.object, request.old)
+        request.warnings += self._strategy(request).warnings(request.object, request.old)
         return Created(request.object, tuple(request.changes), tuple(request.warnings))
 
     def _identify(self, obj: Object) -> None:

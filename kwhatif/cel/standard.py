@@ -27,7 +27,7 @@ from kwhatif.cel.patterns import search
 from kwhatif.cel.values import Duration, Optional, Timestamp, TypeValue, UInt, name_of
 from kwhatif.golang.duration import Duration as GoDuration
 
-__all__ = ["definitions"]
+__all__ = ["definitions", "duration_of", "timestamp_of"]
 
 
 def _out_of(value: object, kind: str) -> Fault:
@@ -84,7 +84,8 @@ def _to_string(value: Any) -> str:
     return text_of(value)
 
 
-def _to_duration(text: Any) -> Duration:
+def duration_of(text: Any) -> Duration:
+    """What ``duration(text)`` is. Raises Fault."""
     if isinstance(text, Duration):
         return text
     try:
@@ -93,7 +94,8 @@ def _to_duration(text: Any) -> Duration:
         raise _out_of(text, "google.protobuf.Duration") from None
 
 
-def _to_timestamp(value: Any) -> Timestamp:
+def timestamp_of(value: Any) -> Timestamp:
+    """What ``timestamp(value)`` is. Raises Fault."""
     if isinstance(value, Timestamp):
         return value
     if isinstance(value, int):
@@ -262,8 +264,8 @@ def definitions() -> Iterator[tuple[str, Overload]]:
     yield from define("string(bytes) -> string", _to_string, per_character)
     yield from define("bytes(bytes) -> bytes", bytes)
     yield from define("bytes(string) -> bytes", str.encode, per_character)
-    yield from define("duration(T) -> Duration", _to_duration, T="Duration string")
-    yield from define("timestamp(T) -> Timestamp", _to_timestamp, T="Timestamp string int")
+    yield from define("duration(T) -> Duration", duration_of, T="Duration string")
+    yield from define("timestamp(T) -> Timestamp", timestamp_of, T="Timestamp string int")
     yield from define("dyn(A) -> dyn", lambda value: value)
     yield from define("type(A) -> type", lambda value: TypeValue(name_of(value)))
     yield from define("string.charAt(int) -> string", _at)

@@ -135,7 +135,8 @@ class _Expansion:
         self._done = Expanded()
 
     def run(self, *, anew: bool) -> Expanded:
-        for manifest in self._manifests:
+        # Whoever applies definitions together with what they define does so first.
+        for manifest in sorted(self._manifests, key=lambda manifest: manifest.obj.kind != "CustomResourceDefinition"):
             obj, kind = whole_of(manifest), manifest.obj.kind or ""
             if makes_pods(obj, self._templates):
                 there = self._world.get(kind, namespace_of(obj), name_of(obj)) if anew and kind != "Pod" else None

@@ -1,0 +1,1 @@
+"""Custom resources: what their definitions say of them."""

@@ -1,0 +1,214 @@
+"""Which definition serves a kind, and how a custom resource is read by it.
+
+Upstream: apiextensions-apiserver/pkg/apiserver (customresource_handler.go, schema/pruning, schema/defaulting).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.request import copied
+from kwhatif.admission.requests import Sent, apply_refusal
+from kwhatif.admission.schema.decoding import Misfit, unknown_fields
+from kwhatif.admission.schema.table import FieldType, Served, Types
+from kwhatif.admission.world import World
+
+__all__ = ["Definition", "definition_of", "fill_defaults", "may_be_aggregated", "read_custom"]
+
+_META = ("apiVersion", "kind", "metadata")
+_METADATA = "meta.v1.ObjectMeta"
+_AGGREGATED = (".openshift.io", "metrics.k8s.io", ".coreos.com")
+"""Ends of groups that other servers often serve, of which the definitions say nothing."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One version of what a CustomResourceDefinition serves."""
+
+    spec: Object
+    version: Object
+
+    @property
+    def schema(self) -> Object:
+        """The schema of whole objects, empty if there is none."""
+        found: Object = (self.version.get("schema") or {}).get("openAPIV3Schema") or {}
+        return found
+
+    @property
+    def namespaced(self) -> bool:
+        return bool(self.spec.get("scope") == "Namespaced")
+
+    @property
+    def free(self) -> bool:
+        """Whether unknown fields are kept everywhere."""
+        return bool(self.spec.get("preserveUnknownFields")) or not self.schema
+
+    @property
+    def has_status(self) -> bool:
+        """Whether the status is written elsewhere."""
+        return (self.version.get("subresources") or {}).get("status") is not None
+
+    def served(self) -> Served:
+        names = self.spec.get("names") or {}
+        return Served("", str(names.get("plural") or ""), self.namespaced)
+
+
+def definition_of(world: World, api_version: str, kind: str) -> Definition | None:
+    """What serves a kind in a version; None if no definition does."""
+    group, _, wanted = api_version.rpartition("/")
+    for crd in world.all("CustomResourceDefinition"):
+        spec = crd.get("spec") or {}
+        if spec.get("group") != group or (spec.get("names") or {}).get("kind") != kind:
+            continue
+        for version in spec.get("versions") or ():
+            if version.get("name") == wanted and version.get("served"):
+                return Definition(spec, version)
+    return None
+
+
+def may_be_aggregated(group: str, world: World) -> bool:
+    """Whether another server may serve a group, as far as anybody can tell."""
+    if any((crd.get("spec") or {}).get("group") == group for crd in world.all("CustomResourceDefinition")):
+        return False
+    return group.endswith(_AGGREGATED)
+
+
+def read_custom(sent: Sent, definition: Definition, types: Types) -> Refused | Served:
+    """A request for a custom resource, read strictly."""
+    address = sent.path or sent.group_version
+    if address != sent.group_version:
+        why = f"the API version in the data ({sent.group_version}) does not match the expected API version ({address})"
+        return Refused(400, "BadRequest", why)
+    served = definition.served()
+    if sent.verb == "apply":
+        return apply_refusal(sent, served, _Schema(definition, types)) or served
+    try:
+        wrong = [f"metadata.{f.path}" for f in unknown_fields(sent.object.get("metadata") or {}, _METADATA, types)]
+    except Misfit as error:
+        return sent.bad(str(error))
+    if not definition.free:
+        wrong += _unknown(sent.object, definition.schema, "", root=True)
+    if wrong:
+        told = ", ".join(f'unknown field "{path}"' for path in sorted(wrong))
+        return sent.bad(f"strict decoding error: {told}")
+    _drop_nulls(sent.object, definition.schema)
+    return served
+
+
+def _unknown(value: Any, schema: Object | None, path: str, *, root: bool = False) -> Iterator[str]:
+    """Fields that would be pruned."""
+    keeps = bool((schema or {}).get("x-kubernetes-preserve-unknown-fields"))
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if (root or (schema or {}).get("x-kubernetes-embedded-resource")) and key in _META:
+                continue
+            where = f"{path}.{key}" if path else key
+            known, inner = _inner(schema, key)
+            if known:
+                yield from _unknown(item, inner, where)
+            elif not keeps:
+                yield where
+    elif isinstance(value, list):
+        items = (schema or {}).get("items")
+        for i, item in enumerate(value):
+            if not keeps or items is not None:
+                yield from _unknown(item, items, f"{path}[{i}]")
+
+
+def _inner(schema: Object | None, key: str) -> tuple[bool, Object | None]:
+    """Whether a schema speaks of a field, and its schema; None where any value will do."""
+    properties = (schema or {}).get("properties") or {}
+    if key in properties:
+        return True, properties[key]
+    more = (schema or {}).get("additionalProperties")
+    if isinstance(more, dict):
+        return True, more
+    return (True, {"x-kubernetes-preserve-unknown-fields": True}) if more else (False, None)
+
+
+def _nullable(schema: Object) -> bool:
+    return bool(schema.get("nullable"))
+
+
+def _drop_nulls(value: Any, schema: Object | None) -> None:
+    """A null counts as absent where it is not allowed and there is no default."""
+    if isinstance(value, dict):
+        for key in list(value):
+            known, inner = _inner(schema, key)
+            if value[key] is None and known and inner and not _nullable(inner) and inner.get("default") is None:
+                del value[key]
+            elif known:
+                _drop_nulls(value[key], inner)
+    elif isinstance(value, list):
+        for item in value:
+            _drop_nulls(item, (schema or {}).get("items"))
+
+
+def fill_defaults(value: Any, schema: Object | None) -> None:
+    """Fill in what the schema has defaults for."""
+    if not isinstance(schema, dict):
+        return
+    if isinstance(value, dict):
+        for key, inner in (schema.get("properties") or {}).items():
+            default = inner.get("default")
+            if default is not None and (key not in value or (value[key] is None and not _nullable(inner))):
+                value[key] = copied(default)
+        for key in value:
+            known, found = _inner(schema, key)
+            if known:
+                fill_defaults(value[key], found)
+    elif isinstance(value, list):
+        for item in value:
+            fill_defaults(item, schema.get("items"))
+
+
+@dataclass
+class _Schema(Types):
+    """The fields of a definition, as patches ask for them."""
+
+    definition: Definition
+    base: Types
+    found: dict[str, dict[str, FieldType]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._struct("", self.definition.schema)
+        self.found[""] |= {
+            "apiVersion": FieldType("scalar", "string"),
+            "kind": FieldType("scalar", "string"),
+            "metadata": FieldType("struct", _METADATA),
+        }
+
+    def fields(self, name: str) -> Any:
+        return self.found[name] if name in self.found else self.base.fields(name)
+
+    def _struct(self, name: str, schema: Object) -> FieldType:
+        properties = schema.get("properties") or {}
+        self.found[name] = {key: self._type(f"{name}/{key}", inner) for key, inner in properties.items()}
+        return FieldType("struct", name)
+
+    def _type(self, name: str, schema: Object) -> FieldType:
+        if schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-embedded-resource"):
+            return FieldType("scalar", "any")
+        if schema.get("x-kubernetes-int-or-string"):
+            return FieldType("scalar", "int-or-string")
+        match schema.get("type"):
+            case "object" if isinstance(schema.get("additionalProperties"), dict):
+                return FieldType("map", item=self._type(f"{name}/*", schema["additionalProperties"]))
+            case "object" if schema.get("properties"):
+                return self._struct(name, schema)
+            case "array" if isinstance(schema.get("items"), dict):
+                keys = {"set": ("*",), "map": tuple(schema.get("x-kubernetes-list-map-keys") or ())}
+                listed = keys.get(str(schema.get("x-kubernetes-list-type")), ())
+                return FieldType("list", item=self._type(f"{name}/[]", schema["items"]), keys=listed)
+            case "string":
+                return FieldType("scalar", "string")
+            case "integer":
+                return FieldType("scalar", "int64")
+            case "number":
+                return FieldType("scalar", "float64")
+            case "boolean":
+                return FieldType("scalar", "bool")
+        return FieldType("scalar", "any")

@@ -1,0 +1,256 @@
+"""``x-kubernetes-validations``: expressions over the values that a schema describes.
+
+Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel (compilation.go, validation.go, values.go). What rules cost
+in all is not counted, only each of them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.custom.schemas import MISSING, Wrong, same
+from kwhatif.cel.faults import CompileError, Fault, OverBudget
+from kwhatif.cel.kinds import BOOL, DYN, INT, STRING, Kind, fits, list_of, map_of, optional_of
+from kwhatif.cel.operators import NO_OVERLOAD
+from kwhatif.cel.program import Program
+from kwhatif.cel.standard import duration_of, timestamp_of
+from kwhatif.cel.values import Optional
+
+__all__ = ["broken_rules", "has_rules", "rule_program"]
+
+_LIMIT = 1_000_000
+# fmt: off
+_KEYWORDS = frozenset([
+    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
+    "loop", "package", "namespace", "return", "var", "void", "while",
+])
+# fmt: on
+_SIGNS = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+_OLD = re.compile(r"\boldSelf\b")
+_TEXT_FORMATS = {
+    "byte": Kind("bytes"),
+    "duration": Kind("google.protobuf.Duration"),
+    "date": Kind("google.protobuf.Timestamp"),
+    "date-time": Kind("google.protobuf.Timestamp"),
+}
+
+
+def _escaped(name: str) -> str:
+    """A field as expressions call it."""
+    if name in _KEYWORDS:
+        return f"__{name}__"
+    return re.sub(r"__|[./-]", lambda sign: _SIGNS[sign[0]], name)
+
+
+class _Types:
+    """The types of a schema's values."""
+
+    def __init__(self) -> None:
+        self.fields: dict[str, dict[str, Kind]] = {}
+
+    def of(self, schema: Object, *, root: bool = False) -> Kind:
+        if schema.get("x-kubernetes-int-or-string"):
+            return DYN
+        match schema.get("type"):
+            case "object":
+                return self._object(schema, root)
+            case "array":
+                return list_of(self.of(schema.get("items") or {}))
+            case "string":
+                return _TEXT_FORMATS.get(str(schema.get("format")), STRING)
+            case "integer":
+                return INT
+            case "number":
+                return Kind("double")
+            case "boolean":
+                return BOOL
+        return DYN
+
+    def _object(self, schema: Object, root: bool) -> Kind:
+        more = schema.get("additionalProperties")
+        if isinstance(more, dict) and not schema.get("properties"):
+            return map_of(STRING, self.of(more))
+        if schema.get("x-kubernetes-preserve-unknown-fields") and not schema.get("properties"):
+            return DYN
+        fields = {_escaped(key): self.of(inner) for key, inner in (schema.get("properties") or {}).items()}
+        if root or schema.get("x-kubernetes-embedded-resource"):
+            name = f"object.{len(self.fields)}"
+            self.fields[name] = {"name": STRING, "generateName": STRING}
+            fields |= {"apiVersion": STRING, "kind": STRING, "metadata": Kind(name)}
+        name = f"object.{len(self.fields)}"
+        self.fields[name] = fields
+        return Kind(name)
+
+
+def _value(value: Any, schema: Object, *, root: bool = False) -> Any:
+    """A value as expressions see it."""
+    if isinstance(value, dict):
+        properties, more = schema.get("properties") or {}, schema.get("additionalProperties")
+        if isinstance(more, dict) and not properties:
+            return {key: _value(item, more) for key, item in value.items()}
+        if not properties and not root:
+            return value
+        found = {_escaped(key): _value(item, properties[key]) for key, item in value.items() if key in properties}
+        if root or schema.get("x-kubernetes-embedded-resource"):
+            found |= {key: value[key] for key in ("apiVersion", "kind", "metadata") if key in value}
+        return {key: item for key, item in found.items() if item is not None}
+    if isinstance(value, list):
+        return [_value(item, schema.get("items") or {}) for item in value]
+    if schema.get("type") == "number" and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str) and schema.get("type") == "string":
+        return _read_text(value, str(schema.get("format") or ""))
+    return value
+
+
+def _read_text(value: str, name: str) -> Any:
+    try:
+        match name:
+            case "duration":
+                return duration_of(value)
+            case "date":
+                return timestamp_of(f"{value}T00:00:00Z")
+            case "date-time":
+                return timestamp_of(value)
+            case "byte":
+                return value.encode()
+    except Fault:
+        pass
+    return value
+
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str, shown: str, root: bool, optional: bool) -> Program | str:
+    types = _Types()
+    kind = types.of(json.loads(shown), root=root)
+    variables = {"self": kind, "oldSelf": optional_of(kind) if optional else kind}
+    try:
+        return Program(text, variables, types.fields)
+    except CompileError as error:
+        return f"compilation failed: {error}"
+
+
+def rule_program(
+    text: str, schema: Object, wanted: Kind, *, root: bool = False, optional: bool = False
+) -> Program | str:
+    """The expression of a rule or of its message, or what is wrong with it."""
+    program = _compiled(text, json.dumps(schema, sort_keys=True), root, optional)
+    if isinstance(program, Program) and not program.kind.loose and not fits(program.kind, wanted, {}):
+        return "cel expression must evaluate to a bool" if wanted == BOOL else "must evaluate to a string"
+    return program
+
+
+def has_rules(schema: Any) -> bool:
+    """Whether a schema has rules anywhere."""
+    if isinstance(schema, dict):
+        if schema.get("x-kubernetes-validations"):
+            return True
+        inner = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
+        return any(map(has_rules, (*inner, *(schema.get("allOf") or ()))))
+    return False
+
+
+def broken_rules(
+    value: Any, schema: Object, path: str = "", old: Any = MISSING, *, root: bool = True
+) -> Iterator[Wrong]:
+    """The rules that do not hold for a value and what is in it."""
+    if value is None:
+        return
+    old = MISSING if old is None else old
+    if schema.get("x-kubernetes-validations"):
+        yield from _own(value, schema, path, old, root=root)
+    for inner in schema.get("allOf") or ():
+        if inner.get("x-kubernetes-validations"):
+            typed = {**schema, "x-kubernetes-validations": inner["x-kubernetes-validations"]}
+            yield from _own(value, typed, path, old, root=root)
+    if isinstance(value, dict):
+        properties, more = schema.get("properties") or {}, schema.get("additionalProperties")
+        before = old if isinstance(old, dict) else {}
+        for key, item in value.items():
+            if key in properties:
+                found = before.get(key, MISSING)
+                yield from broken_rules(item, properties[key], f"{path}.{key}", found, root=False)
+            elif isinstance(more, dict):
+                yield from broken_rules(item, more, f"{path}[{key}]", before.get(key, MISSING), root=False)
+    elif isinstance(value, list) and isinstance(schema.get("items"), dict):
+        matching = _matching(schema, old)
+        for i, item in enumerate(value):
+            yield from broken_rules(item, schema["items"], f"{path}[{i}]", matching(item), root=False)
+
+
+def _matching(schema: Object, old: Any) -> Callable[[Any], Any]:
+    keys = schema.get("x-kubernetes-list-map-keys") or ()
+    if schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list):
+        return lambda item: MISSING
+    found = {json.dumps([one.get(key) for key in keys]): one for one in old if isinstance(one, dict)}
+    return lambda item: found.get(json.dumps([item.get(key) for key in keys]), MISSING)
+
+
+def _own(value: Any, schema: Object, path: str, old: Any, *, root: bool) -> Iterator[Wrong]:
+    kind = str(schema.get("type") or "")
+    shape = {key: item for key, item in schema.items() if key != "x-kubernetes-validations"}
+    seen = _value(value, schema, root=root)
+    for rule in schema["x-kubernetes-validations"]:
+        text, optional = str(rule.get("rule") or ""), bool(rule.get("optionalOldSelf"))
+        transition = _OLD.search(text) is not None
+        if transition and old is MISSING and not optional:
+            continue
+        program = rule_program(text, shape, BOOL, root=root, optional=optional)
+        if isinstance(program, str):
+            # The definition is stored, so that a server has understood it.
+            continue
+        values = {"self": seen}
+        if optional:
+            values["oldSelf"] = Optional(there=False) if old is MISSING else Optional(_value(old, schema, root=root))
+        elif old is not MISSING:
+            values["oldSelf"] = _value(old, schema, root=root)
+        name = str(rule.get("message") or text).strip()
+        try:
+            if program.evaluate(values, _LIMIT) is True:
+                continue
+        except Fault as fault:
+            told = f"{fault} evaluating rule: {name}"
+            if str(fault).startswith(NO_OVERLOAD):
+                why = "call arguments did not match a supported operator, function or macro signature for rule"
+                told = f"'{fault}': {why}: {name}"
+            yield Wrong("invalid", path, (kind, told))
+            continue
+        except OverBudget as over:
+            why = "no further validation rules will be run due to call cost exceeds limit for rule"
+            yield Wrong("invalid", path, (kind, f"'{over}': {why}: {name}"))
+            return
+        if not transition and old is not MISSING and same(value, old):
+            continue
+        yield _said(rule, _message(rule, shape, values, root=root), value, kind, path)
+
+
+def _message(rule: Object, schema: Object, values: dict[str, Any], *, root: bool) -> str:
+    text = str(rule.get("messageExpression") or "")
+    if text.strip():
+        program = rule_program(text, schema, STRING, root=root, optional=bool(rule.get("optionalOldSelf")))
+        try:
+            found = program.evaluate(values, _LIMIT) if isinstance(program, Program) else ""
+        except (Fault, OverBudget):
+            found = ""
+        message = found.strip() if isinstance(found, str) else ""
+        if message and "\n" not in message and len(message.encode()) <= 5 * 1024:
+            return message
+    message = str(rule.get("message") or "").strip()
+    return message or f"failed rule: {str(rule.get('rule') or '').strip()}"
+
+
+def _said(rule: Object, message: str, value: Any, kind: str, path: str) -> Wrong:
+    path += str(rule.get("fieldPath") or "")
+    match rule.get("reason"):
+        case "FieldValueForbidden":
+            return Wrong("forbidden", path, (message,))
+        case "FieldValueRequired":
+            return Wrong("required", path, (message,))
+        case "FieldValueDuplicate":
+            return Wrong("duplicate", path, (value,))
+    return Wrong("wrong", path, (message,)) if kind in ("object", "array") else Wrong("invalid", path, (value, message))

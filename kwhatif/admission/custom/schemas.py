@@ -1,0 +1,294 @@
+"""What a schema refuses in a value, in the words of the API server.
+
+Upstream: kube-openapi/pkg/validation/validate and errors, apiextensions-apiserver/pkg/apiserver/validation. What an
+update leaves as it was is not refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.custom.formats import fits_format
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.cel.faults import Fault
+from kwhatif.cel.formatting import text_of
+from kwhatif.cel.patterns import search
+
+__all__ = ["MISSING", "Wrong", "against_schema", "note", "same"]
+
+MISSING: Any = object()
+"""The old value of what is new."""
+_TYPES: dict[type, tuple[str, str]] = {
+    bool: ("boolean", ""),
+    str: ("string", ""),
+    int: ("integer", "int64"),
+    float: ("number", "float64"),
+    list: ("array", ""),
+    dict: ("object", ""),
+}
+_NUMERIC = ("integer", "number")
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """One thing that is wrong: ``what`` is a method of Problems or ``type``, ``values`` are what it takes."""
+
+    what: str
+    path: str | None
+    values: tuple[Any, ...] = ()
+
+    @property
+    def blocks(self) -> bool:
+        """Whether rules are not asked any more."""
+        return self.what in ("required", "unsupported", "too_long", "too_many", "type")
+
+
+@dataclass
+class _Result:
+    """What is wrong, and how many checks were made."""
+
+    wrong: list[Wrong] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, other: _Result) -> None:
+        self.wrong += other.wrong
+        self.count += other.count
+
+
+def note(problems: Problems, wrongs: Iterable[Wrong]) -> bool:
+    """Note what is wrong; whether rules may still be asked."""
+    free = True
+    for wrong in wrongs:
+        free = free and not wrong.blocks
+        method = "invalid" if wrong.what == "type" else wrong.what
+        path = "<nil>" if wrong.path is None else wrong.path.removeprefix(".")
+        getattr(problems, method)(path, *wrong.values)
+    return free
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two plain values are the same; true and 1 are not."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def against_schema(value: Any, schema: Object, path: str = "", old: Any = MISSING) -> list[Wrong]:
+    """All that is wrong with a value."""
+    return _checked(value, schema, path, old).wrong
+
+
+def _checked(value: Any, schema: Object, path: str, old: Any) -> _Result:
+    result = _all(value, schema, path, old)
+    if result.wrong and old is not MISSING and same(value, old):
+        return _Result(count=result.count)
+    return result
+
+
+def _all(value: Any, schema: Object, path: str, old: Any) -> _Result:
+    result = _Result(_type(value, schema, path), 1)
+    if value is None:
+        result.wrong += _enum(value, schema, path)
+        return result
+    result.count += 1
+    result.add(_combined(value, schema, path))
+    match value:
+        case str():
+            result.wrong += _text(value, schema, path)
+            name = str(schema.get("format") or "")
+            if name and not fits_format(name, value):
+                result.wrong.append(_misfit(path, name, value))
+        case int() | float() if not isinstance(value, bool):
+            result.wrong += _number(value, schema, path)
+        case list():
+            result.add(_list(value, schema, path, old))
+    result.count += 1
+    result.wrong += _enum(value, schema, path)
+    if isinstance(value, dict):
+        result.add(_object(value, schema, path, old))
+    result.count += 1
+    return result
+
+
+def _misfit(path: str, wanted: str, found: str) -> Wrong:
+    text = f"{path.removeprefix('.')} in body must be of type {wanted}: {json.dumps(found)}"
+    return Wrong("type", path, (found, text))
+
+
+def _body(path: str, text: str) -> str:
+    return f"{path.removeprefix('.')} in body {text}"
+
+
+def _type(value: Any, schema: Object, path: str) -> list[Wrong]:
+    types = [schema["type"]] if schema.get("type") else []
+    if schema.get("x-kubernetes-int-or-string"):
+        types = ["integer", "string"]
+    name = str(schema.get("format") or "")
+    if not types and not name:
+        return []
+    if value is None:
+        refused = types and not schema.get("nullable")
+        return [_misfit(path, ",".join(types), "null")] if refused else []
+    kind, size = _TYPES[type(value)]
+    whole = isinstance(value, float) and value.is_integer() and "integer" in types
+    fits = kind in types or whole or (kind == "integer" and "number" in types)
+    loose = isinstance(value, str | list)
+    if not loose and name and not (fits or size == name):
+        return [_misfit(path, name, size)]
+    if loose and name and not any(number in types for number in _NUMERIC):
+        return []
+    return [] if fits else [_misfit(path, ",".join(types), kind)]
+
+
+def _combined(value: Any, schema: Object, path: str) -> _Result:
+    """``anyOf``, ``oneOf``, ``allOf`` and ``not``."""
+    result = _Result(count=1)
+    where = json.dumps(path.removeprefix("."))
+
+    def told(text: str) -> None:
+        result.wrong.append(Wrong("invalid", None, ("", f"{where} {text}")))
+
+    anyof = [_checked(value, inner, path, MISSING) for inner in schema.get("anyOf") or ()]
+    if anyof:
+        good = next((one for one in anyof if not one.wrong), None)
+        if good is None:
+            told("must validate at least one schema (anyOf)")
+        result.add(good or max(anyof, key=lambda one: one.count))
+    oneof = [_checked(value, inner, path, MISSING) for inner in schema.get("oneOf") or ()]
+    valid = [one for one in oneof if not one.wrong]
+    if oneof and len(valid) == 1:
+        result.add(valid[0])
+    elif oneof:
+        found = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
+        told(f"must validate one and only one schema (oneOf). {found}")
+        if not valid:
+            result.add(max(oneof, key=lambda one: one.count))
+    allof = [_checked(value, inner, path, MISSING) for inner in schema.get("allOf") or ()]
+    for one in allof:
+        result.add(one)
+    if any(one.wrong for one in allof):
+        none = all(one.wrong for one in allof)
+        told(f"must validate all the schemas (allOf){'. None validated' if none else ''}")
+    if isinstance(schema.get("not"), dict) and not _checked(value, schema["not"], path, MISSING).wrong:
+        told("must not validate the schema (not)")
+    return result
+
+
+def _text(value: str, schema: Object, path: str) -> list[Wrong]:
+    most, least, pattern = schema.get("maxLength"), schema.get("minLength"), schema.get("pattern")
+    if most is not None and len(value) > most:
+        return [Wrong("too_long", path, (most,))]
+    if least is not None and len(value) < least:
+        return [Wrong("invalid", path, (value, _body(path, f"should be at least {least} chars long")))]
+    if pattern:
+        try:
+            fits = search(value, pattern)
+        except Fault as fault:
+            why = f"should match '{pattern}, but pattern is invalid: {fault}'"
+            return [Wrong("invalid", path, (value, _body(path, why)))]
+        if not fits:
+            return [Wrong("invalid", path, (value, _body(path, f"should match '{pattern}'")))]
+    return []
+
+
+def _number(value: float, schema: Object, path: str) -> list[Wrong]:
+    wrong: list[Wrong] = []
+    whole = isinstance(value, int)
+
+    def own(limit: float) -> float:
+        """A limit as it is compared with the value: whole numbers with whole ones."""
+        return int(limit) if whole else float(limit)
+
+    type_, name = schema.get("type"), schema.get("format")
+    bits = {"int32": 31, "int64": 63}.get(str(name), 63)
+    if type_ == "integer" and not -(2**bits) <= value < 2**bits:
+        size = f"format {name}" if name in ("int32", "int64") else ""
+        told = f"with {size}" if size else "(default format)"
+        text = f"Checked value must be of type integer {told} in {path.removeprefix('.')}"
+        wrong.append(Wrong("invalid", None, ("", text)))
+    factor = schema.get("multipleOf")
+    if factor is not None:
+        unit = own(factor)
+        if unit <= 0:
+            shown = text_of(unit)
+            text = f"factor MultipleOf declared for {path.removeprefix('.')} must be positive: {shown}"
+            wrong.append(Wrong("invalid", path, (unit, text)))
+        elif not _is_multiple(value, unit):
+            wrong.append(Wrong("invalid", path, (value, _body(path, f"should be a multiple of {text_of(unit)}"))))
+    for key, exclusive, beyond, side in (
+        ("minimum", "exclusiveMinimum", -1, "greater"),
+        ("maximum", "exclusiveMaximum", 1, "less"),
+    ):
+        limit = schema.get(key)
+        if limit is None:
+            continue
+        limit, strict = own(limit), bool(schema.get(exclusive))
+        distance = (value - limit) * beyond
+        if distance > 0 or (strict and distance == 0):
+            than = f"{side} than" if strict else f"{side} than or equal to"
+            wrong.append(Wrong("invalid", path, (value, _body(path, f"should be {than} {text_of(limit)}"))))
+    return wrong
+
+
+def _is_multiple(value: float, unit: float) -> bool:
+    if isinstance(value, int) and isinstance(unit, int):
+        return value % unit == 0
+    times = value * (1 / unit) if unit < 1 else value / unit
+    return abs(times - round(times)) < 1e-9 * max(1.0, abs(times))
+
+
+def _enum(value: Any, schema: Object, path: str) -> list[Wrong]:
+    allowed = schema.get("enum") or []
+    if not allowed or any(same(value, one) for one in allowed if one is not None):
+        return []
+    shown = [one if isinstance(one, str) else json.dumps(one) for one in allowed]
+    return [Wrong("unsupported", path, (value, shown))]
+
+
+def _list(value: list[Any], schema: Object, path: str, old: Any) -> _Result:
+    result = _Result(count=1)
+    items, before = schema.get("items"), _correlated(schema, old)
+    if isinstance(items, dict):
+        for i, item in enumerate(value):
+            result.add(_checked(item, items, f"{path}[{i}]", before(item)))
+    least, most = schema.get("minItems"), schema.get("maxItems")
+    if least is not None and len(value) < least:
+        result.wrong.append(Wrong("invalid", path, (len(value), _body(path, f"should have at least {least} items"))))
+    if most is not None and len(value) > most:
+        result.wrong.append(Wrong("too_many", path, (len(value), most)))
+    return result
+
+
+def _correlated(schema: Object, old: Any) -> Any:
+    """What an item of a list was before: known where keys tell the items apart."""
+    keys = schema.get("x-kubernetes-list-map-keys") or ()
+    if schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list):
+        return lambda item: MISSING
+
+    def key_of(item: Any) -> Any:
+        return json.dumps([item.get(key) for key in keys]) if isinstance(item, dict) else None
+
+    found = {key_of(item): item for item in old}
+    return lambda item: found.get(key_of(item), MISSING)
+
+
+def _object(value: Object, schema: Object, path: str, old: Any) -> _Result:
+    result = _Result()
+    least, most = schema.get("minProperties"), schema.get("maxProperties")
+    if least is not None and len(value) < least:
+        text = _body(path, f"should have at least {least} properties")
+        result.wrong.append(Wrong("invalid", path, (len(value), text)))
+    if most is not None and len(value) > most:
+        result.wrong.append(Wrong("too_many", path, (len(value), most)))
+    properties, more = schema.get("properties") or {}, schema.get("additionalProperties")
+    before = old if isinstance(old, dict) else {}
+    for key, item in value.items():
+        inner = properties.get(key) or (more if isinstance(more, dict) else None)
+        if inner is not None:
+            result.add(_checked(item, inner, f"{path}.{key}", before.get(key, MISSING)))
+    for key in schema.get("required") or ():
+        if key not in value:
+            result.wrong.append(Wrong("required", f"{path}.{key}"))
+    return result
