@@ -7,7 +7,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from kwhatif.admission.answer import Answer, Created, Object, Refused
-from kwhatif.admission.custom.definitions import Definition, definition_of, may_be_aggregated, read_custom
+from kwhatif.admission.custom.definitions import Definition, SchemaTypes, definition_of, may_be_aggregated, read_custom
 from kwhatif.admission.custom.strategy import custom_strategy
 from kwhatif.admission.decoding import fill_empty_items, misshapen
 from kwhatif.admission.defaulting.job_selector import generate_selector
@@ -134,7 +134,9 @@ class ApiServer:
         if refused is not None:
             return refused
         anew = known_kind(obj) == "Pod" and not verb
-        proposed = changed(old, obj, verb, None if anew else kind, self._types, manager)
+        custom = self._definition(str(obj.get("apiVersion") or ""), obj["kind"])
+        types = SchemaTypes(custom, self._types) if custom else self._types
+        proposed = changed(old, obj, verb, None if anew else kind, types, manager)
         if isinstance(proposed, Refused):
             return proposed
         request = Request(proposed, self.world, old, anew=anew, alone=self._alone)

@@ -63,6 +63,8 @@ _NAMED = {
     "Duration": Kind("google.protobuf.Duration"),
     "Quantity": QUANTITY,
     "Semver": Kind("kubernetes.Semver"),
+    "URL": Kind("kubernetes.URL"),
+    "Format": Kind("kubernetes.NamedFormat"),
     "IP": Kind("net.IP"),
     "CIDR": Kind("net.CIDR"),
 }

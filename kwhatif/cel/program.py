@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from kwhatif.cel import kubernetes, operators, standard
+from kwhatif.cel import kubernetes, operators, standard, urls
 from kwhatif.cel.compile import Compiler, Run, Scope
 from kwhatif.cel.expression_types import Kind
 from kwhatif.cel.faults import CompileError, Fault
@@ -52,4 +52,4 @@ class Program:
 
 @cache
 def _functions() -> Table:
-    return merged(operators.definitions(), standard.definitions(), kubernetes.definitions())
+    return merged(operators.definitions(), standard.definitions(), kubernetes.definitions(), urls.definitions())

@@ -20,6 +20,7 @@ __all__ = [
     "Domains",
     "Duration",
     "Lazy",
+    "NamedFormat",
     "Network",
     "Optional",
     "Semver",
@@ -27,6 +28,7 @@ __all__ = [
     "Timestamp",
     "TypeValue",
     "UInt",
+    "Url",
     "name_of",
 ]
 
@@ -96,6 +98,23 @@ class Timestamp:
 @dataclass(frozen=True, slots=True, order=True)
 class Duration:
     nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFormat:
+    """A rule for texts by its name: ``dns1123Label``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """A URL in its parts; ``host`` has the port, ``path`` is escaped."""
+
+    scheme: str
+    host: str
+    path: str
+    query: str
 
 
 _NUMBER = re.compile(r"[0-9]*")
@@ -183,6 +202,8 @@ _NAMES: dict[type, str] = {
     Duration: "google.protobuf.Duration",
     Quantity: "kubernetes.Quantity",
     Semver: "kubernetes.Semver",
+    NamedFormat: "kubernetes.NamedFormat",
+    Url: "kubernetes.URL",
     IPv4Address: "net.IP",
     IPv6Address: "net.IP",
     IPv4Interface: "net.CIDR",

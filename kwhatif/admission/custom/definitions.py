@@ -16,7 +16,7 @@ from kwhatif.admission.schema.decoding import Misfit, unknown_fields
 from kwhatif.admission.schema.table import FieldType, Served, Types
 from kwhatif.admission.world import World
 
-__all__ = ["Definition", "definition_of", "fill_defaults", "may_be_aggregated", "read_custom"]
+__all__ = ["Definition", "SchemaTypes", "definition_of", "fill_defaults", "may_be_aggregated", "read_custom"]
 
 _META = ("apiVersion", "kind", "metadata")
 _METADATA = "meta.v1.ObjectMeta"
@@ -84,7 +84,7 @@ def read_custom(sent: Sent, definition: Definition, types: Types) -> Refused | S
         return Refused(400, "BadRequest", why)
     served = definition.served()
     if sent.verb == "apply":
-        return apply_refusal(sent, served, _Schema(definition, types)) or served
+        return apply_refusal(sent, served, SchemaTypes(definition, types)) or served
     try:
         wrong = [f"metadata.{f.path}" for f in unknown_fields(sent.object.get("metadata") or {}, _METADATA, types)]
     except Misfit as error:
@@ -166,7 +166,7 @@ def fill_defaults(value: Any, schema: Object | None) -> None:
 
 
 @dataclass
-class _Schema(Types):
+class SchemaTypes(Types):
     """The fields of a definition, as patches ask for them."""
 
     definition: Definition

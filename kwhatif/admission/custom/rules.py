@@ -14,8 +14,9 @@ from typing import Any
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.custom.schemas import MISSING, Wrong, same
+from kwhatif.admission.validation.named_formats import FORMATS
+from kwhatif.cel.expression_types import BOOL, DYN, INT, STRING, Kind, fits, list_of, map_of, optional_of
 from kwhatif.cel.faults import CompileError, Fault, OverBudget
-from kwhatif.cel.kinds import BOOL, DYN, INT, STRING, Kind, fits, list_of, map_of, optional_of
 from kwhatif.cel.operators import NO_OVERLOAD
 from kwhatif.cel.program import Program
 from kwhatif.cel.standard import duration_of, timestamp_of
@@ -130,7 +131,7 @@ def _compiled(text: str, shown: str, root: bool, optional: bool) -> Program | st
     kind = types.of(json.loads(shown), root=root)
     variables = {"self": kind, "oldSelf": optional_of(kind) if optional else kind}
     try:
-        return Program(text, variables, types.fields)
+        return Program(text, variables, types.fields, FORMATS)
     except CompileError as error:
         return f"compilation failed: {error}"
 

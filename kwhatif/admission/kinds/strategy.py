@@ -67,6 +67,7 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
         ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
     ),
     "services": (("", "Service"),),
+    "definitions": (("apiextensions.k8s.io", "CustomResourceDefinition"),),
     "policies": tuple(
         ("admissionregistration.k8s.io", f"{verb}AdmissionPolicy{binding}")
         for verb in ("Validating", "Mutating")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from kwhatif.admission.validation.named_formats import FORMATS
 from kwhatif.cel.expression_types import BOOL, DYN, INT, NULL, STRING, Kind, fits, list_of, map_of
 from kwhatif.cel.faults import CompileError, Fault, OverBudget
 from kwhatif.cel.overloads import define, merged
@@ -126,7 +127,7 @@ def compiled(text: str, wanted: str, scenery: Scenery) -> Program | str:
     if scenery.variables is not None:
         kinds["variables"] = Kind(_VARIABLES)
         fields = fields | {_VARIABLES: dict(scenery.variables)}
-    more = (_PATCH_FUNCTIONS, _PATCHES) if scenery.patches else (None, None)
+    more = (FORMATS | _PATCH_FUNCTIONS, _PATCHES) if scenery.patches else (FORMATS, None)
     try:
         program = Program(text, kinds, fields, *more)
     except CompileError as error:

@@ -1,0 +1,167 @@
+"""Admission policies: branches that no recorded case shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kwhatif.admission.answer import Created, Refused
+from kwhatif.admission.policies.expressions import asks_authorizer
+from kwhatif.admission.policies.patching import Inapplicable, patched
+from kwhatif.admission.server import ApiServer
+from kwhatif.admission.world import World
+
+Json = dict[str, Any]
+
+RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"], "scope": "*"}
+
+
+def policy(kind: str = "Validating", match: Json | None = None, **spec: Any) -> list[Json]:
+    constraints = {"resourceRules": [RULE], "matchPolicy": "Equivalent", **(match or {})}
+    spec = {"failurePolicy": "Fail", "matchConstraints": constraints, **spec}
+    binding = {"policyName": "p"} | ({"validationActions": ["Deny"]} if kind == "Validating" else {})
+    group = "admissionregistration.k8s.io/v1"
+    return [
+        {"apiVersion": group, "kind": f"{kind}AdmissionPolicy", "metadata": {"name": "p"}, "spec": spec},
+        {"apiVersion": group, "kind": f"{kind}AdmissionPolicyBinding", "metadata": {"name": "b"}, "spec": binding},
+    ]
+
+
+def validating(expression: str, **spec: Any) -> list[Json]:
+    return policy(validations=[{"expression": expression}], **spec)
+
+
+def mutating(*expressions: str, **spec: Any) -> list[Json]:
+    mutations = [
+        {"patchType": "JSONPatch", "jsonPatch": {"expression": text}}
+        if text.startswith("[")
+        else {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": text}}
+        for text in expressions
+    ]
+    return policy("Mutating", mutations=mutations, **({"reinvocationPolicy": "Never"} | spec))
+
+
+def send(objects: list[Json], **data: str) -> Created | Refused:
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "n"}, "data": data}
+    return ApiServer(World(objects)).send("create", config)
+
+
+@pytest.mark.parametrize(
+    ("name", "objects", "refused"),
+    [
+        ("What holds is let through", validating("object.data.a == '1'"), False),
+        ("What does not hold is denied", validating("object.data.a == '2'"), True),
+        ("Without rules every request is meant", validating("false", match={"resourceRules": []}), True),
+        (
+            "An excluded name is not asked about",
+            validating("false", match={"excludeResourceRules": [{**RULE, "resourceNames": ["c"]}]}),
+            False,
+        ),
+        (
+            "What is in a namespace is not cluster-wide",
+            validating("false", match={"resourceRules": [{**RULE, "scope": "Cluster"}]}),
+            False,
+        ),
+        (
+            "Of a namespace that nobody knows only the name is known",
+            validating("false", match={"namespaceSelector": {"matchLabels": {"env": "prod"}}}),
+            False,
+        ),
+        (
+            "A condition that says no outweighs one that fails",
+            validating(
+                "false",
+                matchConditions=[
+                    {"name": "broken", "expression": "object.none == 1"},
+                    {"name": "no", "expression": "false"},
+                ],
+            ),
+            False,
+        ),
+        (
+            "A variable that fails is an error",
+            validating("variables.x == 1", variables=[{"name": "x", "expression": "object.none"}]),
+            True,
+        ),
+        (
+            "A variable that nobody looks at may fail",
+            validating("true", variables=[{"name": "x", "expression": "object.none"}]),
+            False,
+        ),
+        ("A policy that asks what users may do is not asked", validating("authorizer.group('').check()"), False),
+        ("What an expression makes of a format", validating("!format.uuid().validate('x').hasValue()"), True),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_validating_policy(name: str, objects: list[Json], refused: bool) -> None:
+    assert isinstance(send(objects, a="1"), Refused) is refused
+
+
+@pytest.mark.parametrize(
+    ("name", "objects", "data"),
+    [
+        (
+            "A configuration adds to a map",
+            mutating("Object{data: {'b': '2'}}"),
+            {"a": "1", "b": "2"},
+        ),
+        (
+            "A patch adds and removes",
+            mutating("[JSONPatch{op: 'add', path: '/data/b', value: 'x'}, JSONPatch{op: 'remove', path: '/data/a'}]"),
+            {"b": "x"},
+        ),
+        (
+            "A later mutation sees what an earlier one has done",
+            mutating("Object{data: {'b': '2'}}", "Object{data: {'c': object.data.b}}"),
+            {"a": "1", "b": "2", "c": "2"},
+        ),
+        (
+            "A patch that tests in vain does nothing",
+            mutating("[JSONPatch{op: 'test', path: '/data/a', value: 'x'}, JSONPatch{op: 'remove', path: '/data/a'}]"),
+            {"a": "1"},
+        ),
+        (
+            "What fails is passed over where the policy says so",
+            mutating("Object{data: {'b': object.none}}", failurePolicy="Ignore"),
+            {"a": "1"},
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_mutating_policy(name: str, objects: list[Json], data: Json) -> None:
+    answer = send(objects, a="1")
+    assert isinstance(answer, Created), answer
+    assert answer.object["data"] == data
+
+
+def test_the_parts_of_an_object_are_called_as_the_path_to_them() -> None:
+    answer = send(mutating("Object{metadata: Object.spec{labels: {'a': 'b'}}}"))
+    assert isinstance(answer, Refused)
+    assert 'type mismatch: unexpected type name "Object.spec", expected "Object.metadata"' in answer.message
+
+
+@pytest.mark.parametrize(
+    ("operation", "problem"),
+    [
+        ({"op": "remove", "path": "/b"}, "error in remove for path: '/b': Unable to remove nonexistent key: b"),
+        (
+            {"op": "add", "path": "/list/7", "value": 1},
+            "error in add for path: '/list/7': Unable to access invalid index",
+        ),
+        (
+            {"op": "replace", "path": "/list/7", "value": 1},
+            "replace operation does not apply: doc is missing key: /list/7",
+        ),
+        ({"op": "move", "path": "/x", "from": "/none/x"}, "move operation does not apply: doc is missing from path"),
+    ],
+)
+def test_a_patch_that_cannot_be_applied(operation: Json, problem: str) -> None:
+    with pytest.raises(Inapplicable) as raised:
+        patched({"a": 1, "list": [1]}, [operation])
+    assert str(raised.value).startswith(f"JSON Patch: {problem}")
+
+
+def test_whoever_asks_the_authorizer_is_found_at_any_depth() -> None:
+    assert asks_authorizer("[1].all(x, {'a': [authorizer.path('/').check('get').allowed()]}['a'][0])")
+    assert not asks_authorizer("object.authorizer == 'authorizer'")
