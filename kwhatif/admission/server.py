@@ -7,8 +7,8 @@ from dataclasses import replace
 from hashlib import sha256
 
 from kwhatif.admission.answer import Answer, Created, Object, Refused
-from kwhatif.admission.custom.definitions import Definition, SchemaTypes, definition_of, may_be_aggregated, read_custom
-from kwhatif.admission.custom.strategy import custom_strategy
+from kwhatif.admission.custom.custom_strategy import custom_strategy
+from kwhatif.admission.custom.definition import Definition, SchemaTypes, definition_of, may_be_aggregated, read_custom
 from kwhatif.admission.decoding import fill_empty_items, misshapen
 from kwhatif.admission.defaulting.job_selector import generate_selector
 from kwhatif.admission.defaulting.label_keys import merge_label_keys

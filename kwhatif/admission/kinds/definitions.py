@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.custom.rules import rule_program
+from kwhatif.admission.custom.schema_rules import rule_program
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.validation.name_rules import dns_1035_label, dns_subdomain

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.custom.definitions import Definition, fill_defaults
+from kwhatif.admission.custom.definition import Definition, fill_defaults
 from kwhatif.admission.custom.lists import embedded, repeated
-from kwhatif.admission.custom.rules import broken_rules, has_rules
+from kwhatif.admission.custom.schema_rules import broken_rules, has_rules
 from kwhatif.admission.custom.schemas import MISSING, Wrong, against_schema, note
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request
