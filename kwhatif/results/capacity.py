@@ -11,7 +11,8 @@ __all__ = ["CapacityResult", "LeftOver", "NodeCapacity", "QuotaRoom", "ReasonCou
 
 
 class LeftOver(Value, frozen=True, kw_only=True):
-    """What is free of a resource when no more fits: cpu in millicores, all else in bytes or pieces.
+    """What is free of a resource when no more fits, on nodes that could be used: cpu in millicores, all else in bytes
+    or pieces.
 
     ``largest`` is the most that one node (``on``) has. ``each`` is what one pod, or one release, asks for.
     """

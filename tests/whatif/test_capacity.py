@@ -84,6 +84,12 @@ def test_pods_fit_until_every_node_is_full() -> None:
     assert result.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
 
 
+def test_what_is_left_over_on_nodes_that_the_pod_cannot_use_is_none_of_its_business() -> None:
+    tainted = node("gpu", cpu="64", taints=["gpu=yes:NoSchedule"])
+    (left,) = ask(snapshot_of([node("a", cpu="4"), node("b", cpu="2500m"), tainted], []), workload()).left_over
+    assert (left.free, left.largest, left.on) == (500, 500, "b")
+
+
 @pytest.mark.parametrize(
     ("spec", "fits", "reason"),
     [

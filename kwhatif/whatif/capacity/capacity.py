@@ -20,7 +20,7 @@ from kwhatif.api.core import Volume
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import claim_names
-from kwhatif.cluster.types import Int64Array
+from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.errors import UsageError
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.results.capacity import CapacityResult, LeftOver, NodeCapacity, QuotaRoom, ReasonCount
@@ -227,17 +227,26 @@ class _Filling:
         )
 
     def _left_over(self) -> tuple[LeftOver, ...]:
-        names = self._session.cluster.columns.names
+        names, usable = self._session.cluster.columns.names, self._usable()
         found = []
         for name, each in self._asks.items():
-            free = self._free(name)
-            if not len(free):
+            free = np.where(usable, self._free(name), 0)
+            if not usable.any():
                 continue
             largest = int(free.argmax())
             found.append(
                 LeftOver(resource=name, each=each, free=int(free.sum()), largest=int(free[largest]), on=names[largest])
             )
         return tuple(found)
+
+    def _usable(self) -> BoolArray:
+        """bool[N]: where copies are, or could be if something left; what others have free is of no use to them."""
+        usable: BoolArray = np.ones(len(self._session.cluster), np.bool_)
+        diagnosis = self.refused.diagnosis if self.refused is not None else None
+        if diagnosis is not None and diagnosis.refusal is None:
+            usable[:] = False
+            usable[[*self._taken, *diagnosis.preemptable().tolist()]] = True
+        return usable
 
     def _free(self, resource: str) -> Int64Array:
         """What each node has left, int64[N]; an over-committed one has nothing."""
