@@ -19,7 +19,7 @@ from kwhatif.admission.request import Request, copied, within
 from kwhatif.admission.requests import Sent, read
 from kwhatif.admission.resources import group_of, known_kind, resource_name
 from kwhatif.admission.schema.table import Served, types_of
-from kwhatif.admission.updates.change import changed, comparable
+from kwhatif.admission.updates.change import changed, comparable, count_generation
 from kwhatif.admission.updates.rules import rules_of
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.world import World, name_of, namespace_of, sketch
@@ -147,6 +147,8 @@ class ApiServer:
             within(proposed, "spec").setdefault("replicas", replicas)
             request.changed("Defaults", "spec.replicas", f"{replicas}, as it is in the cluster")
         refused = self._passes(request)
+        if not anew:
+            count_generation(request.object, old)
         return self._stored(request) if refused is None else replace(refused, warnings=tuple(request.warnings))
 
     def _passes(self, request: Request) -> Refused | None:

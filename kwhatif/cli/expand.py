@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import ManifestFiles, Namespace, ReadingOptions, Tables, option
+from kwhatif.cli.options import ManifestFiles, Namespace, SendingOptions, Tables, option
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -37,7 +37,7 @@ def expand(
         Tables, typer.Option("-o", "--output", help="The format to print; yaml is the pods and claims alone.")
     ] = Tables.table,
     *,
-    reading: ReadingOptions,
+    reading: SendingOptions,
     edits: EditOptions,
 ) -> None:
     """Show the pods that come of manifests, and all that was filled in, changed or refused on the way.

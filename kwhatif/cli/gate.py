@@ -14,7 +14,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import EngineOptions, Namespace, ReadingOptions, Seed, argument, option
+from kwhatif.cli.options import EngineOptions, Namespace, Seed, SendingOptions, argument, option
 from kwhatif.cli.output import check_stdin, finish, new_file
 from kwhatif.cli.terminal import Colour, colourful, columns
 from kwhatif.errors import UsageError
@@ -121,7 +121,7 @@ def gate(
     namespace: Namespace = "default",
     seed: Seed = None,
     *,
-    reading: ReadingOptions,
+    reading: SendingOptions,
     engine: EngineOptions,
     edits: EditOptions,
 ) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "Policy",
     "ReadingOptions",
     "Seed",
+    "SendingOptions",
     "SkipUnknown",
     "SnapshotFiles",
     "SnapshotOutput",
@@ -36,6 +37,8 @@ __all__ = [
     "Tables",
     "TablesOutput",
     "Templates",
+    "Verb",
+    "Verbs",
     "argument",
     "option",
 ]
@@ -184,6 +187,31 @@ class ReadingOptions(Reading):
     templates: Templates = None
     admission_plugins: AdmissionPlugins = None
     ignore_unknown: IgnoreUnknown = False
+
+
+class Verb(StrEnum):
+    """How manifests are sent to the API server."""
+
+    creating = "create"
+    applying = "apply"
+    replacing = "replace"
+
+
+Verbs = Annotated[
+    Verb | None,
+    option(
+        "--verb",
+        metavar="create|apply|replace",
+        help="Send manifests as kubectl create, apply --server-side or replace does. Default: as kubectl apply.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class SendingOptions(ReadingOptions):
+    """How manifests are read, sent, and what the API server makes of them."""
+
+    verb: Verbs = None
 
 
 CallExtenders = Annotated[

@@ -15,8 +15,8 @@ from kwhatif.cli.options import (
     CallExtenderBind,
     EngineOptions,
     Namespace,
-    ReadingOptions,
     Seed,
+    SendingOptions,
     Snapshots,
     argument,
     option,
@@ -67,7 +67,7 @@ def place(
     seed: Seed = None,
     call_extender_bind: CallExtenderBind = False,
     *,
-    reading: ReadingOptions,
+    reading: SendingOptions,
     engine: EngineOptions,
     edits: EditOptions,
 ) -> None:

@@ -95,18 +95,19 @@ def place(
     timeline: bool = False,
     recreate: bool = True,
     seed: int | None = None,
+    verb: str = "",
     **options: Unpack[Options],
 ) -> PlaceResult:
     """Where would these pods go?
 
     ``with_pending`` also places those that wait in the snapshot. With a ``timeline`` the queue is simulated, retries
     and all; ``recreate`` lets the controllers of victims make new pods then. Ties are broken by name, or at random
-    from a ``seed``.
+    from a ``seed``. ``verb`` is as for ``expand``.
     """
     from kwhatif.whatif.place.question import Place
 
     question = Place(with_pending=with_pending, timeline=timeline, recreate=recreate, seed=seed)
-    return ask(question, _case(manifests, snapshot, options))
+    return ask(question, _case(manifests, snapshot, {**options, "verb": verb}))
 
 
 def explain(
@@ -130,11 +131,17 @@ def explain(
     return ask(question, _case((), snapshot, options))
 
 
-def expand(manifests: Manifests, *, snapshot: Source = (), **options: Unpack[ManifestOptions]) -> ExpandResult:
-    """What pods do manifests become, and what is filled in, changed or refused on the way?"""
+def expand(
+    manifests: Manifests, *, snapshot: Source = (), verb: str = "", **options: Unpack[ManifestOptions]
+) -> ExpandResult:
+    """What pods do manifests become, and what is filled in, changed or refused on the way?
+
+    They are sent with a ``verb``: ``create``, ``apply`` (which is server-side) or ``replace``, unsaid as ``kubectl
+    apply`` sends them.
+    """
     from kwhatif.whatif.expand.question import Expand
 
-    return ask(Expand(), _case(manifests, snapshot, options))
+    return ask(Expand(), _case(manifests, snapshot, {**options, "verb": verb}))
 
 
 def capacity(
@@ -218,13 +225,14 @@ def gate(
     with_pending: bool = False,
     now: datetime | None = None,
     seed: int | None = None,
+    verb: str = "",
     **options: Unpack[Options],
 ) -> GateResult:
     """May this change go into the cluster? Rules look at what comes of it.
 
     ``base`` are the manifests as they were; without, everything is judged. The rules are those of the GatePolicy
     ``config``, unsaid of the nearest ``.kwhatif.yaml``, each at its level or at that of ``levels``: ``error``, ``warn``
-    or ``off``. ``now`` tells the age of the snapshot.
+    or ``off``. ``now`` tells the age of the snapshot, ``verb`` is as for ``expand``.
     """
     from kwhatif.whatif.gate.question import Gate
 
@@ -237,7 +245,7 @@ def gate(
         with_pending=with_pending,
         seed=seed,
     )
-    case = _case(manifests, snapshot, options, now)
+    case = _case(manifests, snapshot, {**options, "verb": verb}, now)
     return ask(question, question.case(case.inputs, case.engine))
 
 
@@ -264,7 +272,10 @@ def _case(
         [each for each in told if isinstance(each, str)], [each for each in told if not isinstance(each, str)]
     )
     reading = Reading(
-        options.get("pod_template_paths"), options.get("admission_plugins"), options.get("ignore_unknown", False)
+        options.get("pod_template_paths"),
+        options.get("admission_plugins"),
+        options.get("ignore_unknown", False),
+        options.get("verb"),
     )
     gates = options.get("feature_gates") or {}
     named = ("kubernetes_version", "all_nodes", "skip_unknown_plugins", "call_extenders", "strict")

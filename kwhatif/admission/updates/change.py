@@ -13,7 +13,7 @@ from kwhatif.admission.updates.apply import apply_in_client, apply_in_server
 from kwhatif.admission.updates.normal import same
 from kwhatif.admission.world import name_of
 
-__all__ = ["changed", "comparable"]
+__all__ = ["changed", "comparable", "count_generation"]
 
 _SERVERS = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 # The first change of a store makes revision 2: an object is never of this one.
@@ -44,11 +44,17 @@ def changed(
         if before.get(key) is not None:
             metadata[key] = before[key]
     if before.get("generation") is not None:
-        changes = not same(found.get("spec"), old.get("spec"))
-        metadata["generation"] = before["generation"] + changes
+        metadata["generation"] = before["generation"]
     if "status" in old:
         found["status"] = copied(old["status"])
     return found
+
+
+def count_generation(new: Object, old: Object) -> None:
+    """One more generation, if what is wanted of the object has changed."""
+    before = (old.get("metadata") or {}).get("generation")
+    if before is not None and not same(new.get("spec"), old.get("spec")):
+        new["metadata"]["generation"] = before + 1
 
 
 def comparable(new: Object, old: Object) -> bool:

@@ -162,15 +162,15 @@ class _Expansion:
         elif not kept_whole(obj["apiVersion"], obj["kind"]):
             self._done.unknown[spelt(obj["apiVersion"], obj["kind"])] += 1
 
-    def _claim(self, obj: Object, origin: str) -> list[Claim]:
+    def _claim(self, obj: Object, origin: str, *, sent: bool = True) -> list[Claim]:
         """The claim as it would be stored, or nothing if it is refused."""
-        stored = self._applied(obj, origin)
+        stored = self._applied(obj, origin, sent=sent)
         return [] if stored is None else self._keep_claims([stored.object])
 
-    def _applied(self, obj: Object, origin: str) -> Created | None:
-        """Create an object, or update it if it is there; None if it is refused."""
+    def _applied(self, obj: Object, origin: str, *, sent: bool = True) -> Created | None:
+        """Create an object, or update it if it is there; None if it is refused. Controllers' are not ``sent``."""
         there = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
-        if self._server.judges(obj):
+        if sent and self._server.judges(obj):
             answer = self._server.send(self._verb, obj)
         else:
             answer = self._server.create(obj) if there is None else self._server.update(obj)
@@ -255,7 +255,7 @@ class _Expansion:
 
         def claims(step: Step) -> list[Claim]:
             bodies = [*step.claims, *(body for pod in step.creates for body in device_claims(pod, self._world))]
-            return [typed for claim in bodies for typed in self._claim(claim, origin)]
+            return [typed for claim in bodies for typed in self._claim(claim, origin, sent=False)]
 
         def begin(ready: Callable[[Object], bool], homes: Mapping[str, str]) -> Plan:
             pods = [_at_home(pod, homes) for pod in self._world.all("Pod", namespace_of(new))]

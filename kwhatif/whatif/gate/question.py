@@ -91,7 +91,8 @@ class Gate(Question[GateResult]):
 
     def expand(self, case: Case) -> None:
         begin(cast("Proposal", case))
-        case.expanded = expanded(case.snapshot, cast("Proposal", case).found.apply, case.inputs.reading)
+        apply, version = cast("Proposal", case).found.apply, case.engine.kubernetes_version
+        case.expanded = expanded(case.snapshot, apply, case.inputs.reading, version)
 
     def session(self, case: Case) -> None:
         proposal = cast("Proposal", case)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
-from kwhatif.api.core import Node
 from kwhatif.errors import UsageError
 from kwhatif.policy.configuration_file import default_configuration, load_configuration
 from kwhatif.policy.older import legacy_format
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.versions.minors import LEGACY_MINOR, in_order, minor_of, nearest
+from kwhatif.versions.minors import LEGACY_MINOR, nearest
 from kwhatif.whatif.stages.inputs import Engine
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.policy_file import read_policy
-from kwhatif.whatif.stages.rules import rules
+from kwhatif.whatif.stages.rules import minors_of_kubelets, rules
 
 __all__ = ["setup_of"]
 
@@ -80,17 +78,11 @@ def setup_of(engine: Engine, snapshot: Snapshot, notes: Notes) -> Setup:
 
 def _by_kubelets(snapshot: Snapshot, notes: Notes) -> str | None:
     """The newest minor among the kubelets, none of which may be newer than the API server. Notes that it is a guess."""
-    found: dict[str, str] = {}
-    for node in snapshot.objects.of(Node):
-        version = node.status.node_info.kubelet_version if node.status.node_info is not None else None
-        with contextlib.suppress(UsageError):
-            if version:
-                found.setdefault(minor_of(version), version)
+    found = minors_of_kubelets(snapshot)
     if not found:
         return None
-    minors = in_order(found)
-    newest = minors[-1]
-    beside = "" if len(found) == 1 else f", the newest of {', '.join(minors)}"
+    newest, *older = found
+    beside = f", the newest of {', '.join(reversed(found))}" if older else ""
     near = "" if nearest(newest) == newest else f"; using the rules of {nearest(newest)}, the nearest supported version"
     notes.warn(
         f"the snapshot does not say which Kubernetes it is of: taken to be {newest}, as its nodes' kubelets are "

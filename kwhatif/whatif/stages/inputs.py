@@ -28,11 +28,13 @@ class Edits(Protocol):
 
 @dataclass(frozen=True)
 class Reading:
-    """How manifests are read and what the API server makes of them."""
+    """How manifests are read and what the API server makes of them. ``verb`` is how they
+    are sent: one of ``admission.requests.VERBS``."""
 
     templates: Sequence[str] | None = None
     admission_plugins: Sequence[str] | None = None
     ignore_unknown: bool = False
+    verb: str | None = None
 
 
 @dataclass(frozen=True)

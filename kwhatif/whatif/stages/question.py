@@ -93,7 +93,8 @@ class Question(ABC, Generic[R_co]):
 
         if self.needs_pods(case):
             insist_on_pods(case.inputs.manifests, case.manifests, case.inputs.reading)
-        case.expanded = expanded(case.snapshot, case.manifests, case.inputs.reading, anew=self.anew)
+        reading, version = case.inputs.reading, case.engine.kubernetes_version
+        case.expanded = expanded(case.snapshot, case.manifests, reading, version, anew=self.anew)
 
     def pods(self, case: Case) -> list[Asked]:
         """The pods asked about."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from kwhatif.api.core import Node
 from kwhatif.errors import UsageError
 from kwhatif.versions import DEFAULT_MINOR, Features, features_of, minor_of, nearest, parse_gates, unread_gates
 from kwhatif.versions.gates import stage_of
+from kwhatif.versions.minors import in_order
 
 if TYPE_CHECKING:
+    from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.whatif.stages.notes import Notes
 
-__all__ = ["minor_in_name", "rules"]
+__all__ = ["minor_in_name", "minors_of_kubelets", "rules"]
 
 
 def rules(
@@ -66,6 +70,17 @@ def _possible(recorded: Mapping[str, bool], minor: str, notes: Notes) -> Iterato
             )
         else:
             yield name, value
+
+
+def minors_of_kubelets(snapshot: Snapshot) -> dict[str, str]:
+    """The minors of the nodes' kubelets, the newest first, each with the first version found of it."""
+    found: dict[str, str] = {}
+    for node in snapshot.objects.of(Node):
+        version = node.status.node_info.kubelet_version if node.status.node_info is not None else None
+        with contextlib.suppress(UsageError):
+            if version:
+                found.setdefault(minor_of(version), version)
+    return {minor: found[minor] for minor in reversed(in_order(found))}
 
 
 def minor_in_name(file: str) -> str:

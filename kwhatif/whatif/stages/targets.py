@@ -49,7 +49,8 @@ class AboutPods(Question[R_co]):
         for files, manifests in ((self._files, case.manifests), (self.offered, case.aside)):
             insist_on_pods(files, manifests, case.inputs.reading)
         case.expanded, more = (
-            expanded(case.snapshot, manifests, case.inputs.reading) for manifests in (case.manifests, case.aside)
+            expanded(case.snapshot, manifests, case.inputs.reading, case.engine.kubernetes_version)
+            for manifests in (case.manifests, case.aside)
         )
         own, choice = list(case.expanded.asked()), list(more.asked())
         case.expanded.add(more)
