@@ -17,9 +17,9 @@ _LEAVES = frozenset({str, int, float, bool, type(None)})
 @dataclass(slots=True)
 class Request:
     """``object`` is ours to alter; ``old`` is what is stored when the request is an update. It is ``named`` once a name
-    that only begins in the manifest has its end. Where a policy has ``mutated`` the object, what may change it is asked
-    ``again``. An object that is made ``anew`` takes the place of the old one. A server ``alone`` reaches none of the
-    webhooks that it would ask.
+    that was only ``begun`` in the manifest has its end. Where a policy has ``mutated`` the object, what may change it
+    is asked ``again``. An object that is made ``anew`` takes the place of the old one. A server ``alone`` reaches none
+    of the webhooks that it would ask.
     """
 
     object: Object
@@ -32,6 +32,7 @@ class Request:
     again: bool = False
     anew: bool = False
     alone: bool = False
+    begun: bool = False
 
     @property
     def kind(self) -> str:
@@ -46,7 +47,7 @@ class Request:
     def named_as(self) -> str:
         """The name that was asked for; empty where the server makes one up."""
         metadata = self.object.get("metadata") or {}
-        return "" if self.old is None and metadata.get("generateName") else str(metadata.get("name") or "")
+        return "" if self.begun else str(metadata.get("name") or "")
 
     def changed(self, step: str, path: str, text: str) -> None:
         self.changes.append(Change(step, path, text))
@@ -54,7 +55,7 @@ class Request:
     def forbidden(self, why: str, *causes: Cause) -> Refused:
         """403, in the words that admission steps use."""
         name = name_of(self.object) or "Unknown!"
-        if not self.named:
+        if self.begun and not self.named:
             name = self.object["metadata"].get("generateName") or name
         return Refused(403, "Forbidden", f'{resource_name(self.object)} "{name}" is forbidden: {why}', causes)
 

@@ -18,6 +18,7 @@ from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.request import Request, copied, within
 from kwhatif.admission.requests import Sent, read
 from kwhatif.admission.resources import group_of, known_kind, resource_name
+from kwhatif.admission.schema.nulls import fill_nulls
 from kwhatif.admission.schema.table import Served, types_of
 from kwhatif.admission.updates.change import changed, comparable, count_generation
 from kwhatif.admission.updates.rules import rules_of
@@ -87,6 +88,7 @@ class ApiServer:
         kind = read_custom(sent, custom, self._types) if custom else read(sent, self._types, self._types.served)
         if isinstance(kind, Refused):
             return kind
+        fill_nulls(obj, kind.type, self._types)
         metadata = within(obj, "metadata")
         if kind.namespaced:
             home = metadata.setdefault("namespace", namespace)
@@ -109,7 +111,7 @@ class ApiServer:
         refused = misshapen(obj)
         if refused is not None:
             return refused
-        request = Request(copied(obj), self.world, alone=self._alone)
+        request = Request(copied(obj), self.world, alone=self._alone, begun=not name_of(obj))
         self._identify(request.object)
         refused = self._passes(request)
         if refused is not None:

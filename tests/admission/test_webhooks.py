@@ -1,0 +1,90 @@
+"""Webhooks of a cluster that is only known by its snapshot: they are named, and refuse nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kwhatif.admission.answer import Created, Refused
+from kwhatif.admission.server import ApiServer
+from kwhatif.admission.world import World
+
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p", "namespace": "default"},
+    "spec": {"containers": [{"name": "c", "image": "app:1"}]},
+}
+
+
+def configuration(kind: str, **fields: Any) -> dict[str, Any]:
+    hook = {
+        "name": "h.example.com",
+        "clientConfig": {"url": "https://10.0.0.1/check"},
+        "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}],
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        **fields,
+    }
+    head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind}
+    return {**head, "metadata": {"name": "guard"}, "webhooks": [hook]}
+
+
+@pytest.mark.parametrize("kind", ["Mutating", "Validating"])
+def test_a_webhook_that_would_be_asked_is_named_with_its_failure_policy(kind: str) -> None:
+    world = World([configuration(f"{kind}WebhookConfiguration")])
+    created = ApiServer(world).send("create", POD)
+    assert isinstance(created, Created)
+    assert [change.text for change in created.changes if change.step == f"{kind}AdmissionWebhook"] == [
+        "webhook h.example.com of guard would be asked: what it answers is not known; "
+        "if it cannot be reached, its failure policy Fail refuses the request"
+    ]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"objectSelector": {"matchLabels": {"a": "b"}}},
+        {"rules": []},
+        {"matchConditions": [{"name": "c", "expression": "object.metadata.name == 'other'"}]},
+    ],
+    ids=["by its selector", "by its rules", "by its conditions"],
+)
+def test_a_webhook_that_is_about_other_objects_is_not_named(fields: dict[str, Any]) -> None:
+    world = World([configuration("ValidatingWebhookConfiguration", **fields)])
+    created = ApiServer(world).send("create", POD)
+    assert isinstance(created, Created)
+    assert not [change for change in created.changes if change.step.endswith("Webhook")]
+
+
+@pytest.mark.parametrize(("policy", "lets_in"), [("Fail", False), ("Ignore", True)])
+def test_a_server_that_reaches_no_webhook_goes_by_the_failure_policy(policy: str, lets_in: bool) -> None:
+    world = World([configuration("ValidatingWebhookConfiguration", failurePolicy=policy)])
+    answer = ApiServer(world, alone=True).send("create", POD)
+    assert isinstance(answer, Created) == lets_in
+    assert isinstance(answer, Created | Refused)
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        (
+            {"timeoutSeconds": 31},
+            "webhooks[0].timeoutSeconds: Invalid value: 31: the timeout value must be between 1 and 30 seconds",
+        ),
+        (
+            {"clientConfig": {"service": {"name": "s", "namespace": "n", "path": "check"}}},
+            "webhooks[0].clientConfig.service.path: Invalid value: \"check\": must start with a '/'",
+        ),
+        (
+            {"admissionReviewVersions": ["v2"]},
+            'webhooks[0].admissionReviewVersions: Invalid value: ["v2"]: must include at least one of v1, v1beta1',
+        ),
+    ],
+    ids=["a wait that is too long", "an address without a slash", "a review that no server sends"],
+)
+def test_a_configuration_is_refused(fields: dict[str, Any], problem: str) -> None:
+    refused = ApiServer(World()).send("create", configuration("ValidatingWebhookConfiguration", **fields))
+    assert isinstance(refused, Refused)
+    assert problem in refused.message
