@@ -535,3 +535,9 @@ def test_a_search_changes_nothing() -> None:
     before = snapshot_of(cluster)
     assert scheduler.attempt(cluster.shapes.info(pod("vip", ports=["80"], **VIP))).nominated
     assert snapshot_of(cluster) == before
+
+
+def test_who_is_not_in_the_way_of_a_port_stays_though_its_holder_has_to_go() -> None:
+    running = [runs("a", 5, cpu="500m", ports=["80"], name="holder"), runs("a", 1, cpu="500m", name="other")]
+    attempt = attempt_for(small_nodes("a"), running, cpu="1", ports=["80"])
+    assert [victim.pod.name for victim in attempt.victims] == ["holder"]
