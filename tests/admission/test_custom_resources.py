@@ -65,6 +65,12 @@ def rule(text: str, **more: Any) -> Json:
             "spec: Invalid value: failed rule: self.__namespace__ == 'x'",
         ),
         (
+            "A word of the language is a field as it is, too",
+            fields(namespace={"type": "string"}) | rule("has(self.namespace) && self.namespace == 'x'"),
+            {"namespace": "x"},
+            "",
+        ),
+        (
             "Rules wait until the rest is right",
             fields(a={"type": "string"}) | rule("self.a == 'x'"),
             {"a": 1},

@@ -48,6 +48,11 @@ def _escaped(name: str) -> str:
     return re.sub(r"__|[./-]", lambda sign: _SIGNS[sign[0]], name)
 
 
+def _names(name: str) -> set[str]:
+    """All that a field is called: words of the language are also taken as they are, behind a dot."""
+    return {_escaped(name), name} if name in _KEYWORDS else {_escaped(name)}
+
+
 class _Types:
     """The types of a schema's values."""
 
@@ -72,16 +77,22 @@ class _Types:
                 return BOOL
         return DYN
 
+    def _fields(self, properties: Object) -> dict[str, Kind]:
+        return {name: self.of(inner) for key, inner in properties.items() for name in _names(key)}
+
     def _object(self, schema: Object, root: bool) -> Kind:
         more = schema.get("additionalProperties")
         if isinstance(more, dict) and not schema.get("properties"):
             return map_of(STRING, self.of(more))
         if schema.get("x-kubernetes-preserve-unknown-fields") and not schema.get("properties"):
             return DYN
-        fields = {_escaped(key): self.of(inner) for key, inner in (schema.get("properties") or {}).items()}
+        fields = self._fields(schema.get("properties") or {})
         if root or schema.get("x-kubernetes-embedded-resource"):
+            # What a schema says of metadata besides may be asked for, too.
+            declared = ((schema.get("properties") or {}).get("metadata") or {}).get("properties") or {}
+            metadata = self._fields(declared) | {"name": STRING, "generateName": STRING}
             name = f"object.{len(self.fields)}"
-            self.fields[name] = {"name": STRING, "generateName": STRING}
+            self.fields[name] = metadata
             fields |= {"apiVersion": STRING, "kind": STRING, "metadata": Kind(name)}
         name = f"object.{len(self.fields)}"
         self.fields[name] = fields
@@ -96,7 +107,12 @@ def _value(value: Any, schema: Object, *, root: bool = False) -> Any:
             return {key: _value(item, more) for key, item in value.items()}
         if not properties and not root:
             return value
-        found = {_escaped(key): _value(item, properties[key]) for key, item in value.items() if key in properties}
+        found = {
+            name: _value(item, properties[key])
+            for key, item in value.items()
+            if key in properties
+            for name in _names(key)
+        }
         if root or schema.get("x-kubernetes-embedded-resource"):
             found |= {key: value[key] for key in ("apiVersion", "kind", "metadata") if key in value}
         return {key: item for key, item in found.items() if item is not None}
