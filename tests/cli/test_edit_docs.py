@@ -23,7 +23,7 @@ def test_a_command_prints_what_the_page_shows(example: Example) -> None:
     words = [word.replace("samples/", "../samples/") for word in example.arguments]
     ran = run(*words)
     assert prints(ran.out, example.output), ran.out
-    assert ran.notes == [line for line in TEXT.splitlines() if line.startswith("note: ")]
+    assert ran.notes == [line for line in TEXT.splitlines() if line.startswith(("note: ", "warning: "))]
 
 
 def test_the_document_of_the_page_can_be_read_and_says_every_edit(tmp_path: Path) -> None:

@@ -33,7 +33,9 @@ def storage_class(name: str = "fast", mode: str = "", provisioner: str = "csi.ex
 
 def volume(name: str = "disk", size: str = "10Gi", **spec: Any) -> Any:
     base = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": "fast"}
-    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": base | spec}
+    source = {"csi": {"driver": "csi.example", "volumeHandle": name}}
+    head = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}}
+    return head | {"spec": base | source | spec}
 
 
 def claim(**spec: Any) -> Any:
