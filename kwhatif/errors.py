@@ -13,8 +13,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ClusterError", "FidelityError", "InputError", "KwhatifError", "PluginError", "PolicyError", "UsageError"]
-
 
 class KwhatifError(Exception):
     """Base of all errors that end a command with one clear line."""

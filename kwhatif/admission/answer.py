@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Answer", "Cause", "Change", "Created", "Object", "Refused"]
-
 Object = dict[str, Any]
 """An object as plain JSON values. Whoever changes one owns it: what comes from a file or a snapshot is copied first."""
 

@@ -15,8 +15,6 @@ from kwhatif.admission.resources import known_kind
 from kwhatif.api.decode import convert
 from kwhatif.errors import InputError
 
-__all__ = ["fill_empty_items", "misshapen"]
-
 _TEXTS = frozenset({"accessModes", "matchLabelKeys", "mismatchLabelKeys", "namespaces", "scopes", "values"})
 
 

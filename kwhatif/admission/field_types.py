@@ -10,8 +10,6 @@ import msgspec
 from kwhatif.api.core import Pod, PodSpec, ResourceList, ResourceRequirements, Toleration, Volume
 from kwhatif.api.meta import Base, Int32, Int64, Labels, LabelSelector, ObjectMeta, Resource
 
-__all__ = ["SHAPES"]
-
 
 class _Container(Base):
     name: str = ""

@@ -31,8 +31,6 @@ from kwhatif.admission.plugins import (
 from kwhatif.admission.request import Request
 from kwhatif.errors import UsageError
 
-__all__ = ["DEFAULT_PLUGINS", "NOT_MODELLED", "PLUGINS", "QUOTA", "Plugin", "chosen"]
-
 Step = Callable[[Request], Refused | None]
 
 

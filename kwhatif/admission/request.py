@@ -9,8 +9,6 @@ from kwhatif.admission.answer import Cause, Change, Object, Refused
 from kwhatif.admission.resources import known_kind, resource_name
 from kwhatif.admission.world import World, name_of, namespace_of
 
-__all__ = ["Request", "containers_of", "copied", "each", "within"]
-
 _LEAVES = frozenset({str, int, float, bool, type(None)})
 
 

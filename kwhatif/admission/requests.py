@@ -14,8 +14,6 @@ from kwhatif.admission.schema.table import Served, Types, served_in, spanned
 from kwhatif.admission.schema.typed_patch import patch_errors
 from kwhatif.admission.world import name_of
 
-__all__ = ["NO_PAGE", "VERBS", "Sent", "apply_refusal", "read"]
-
 VERBS = ("", "create", "apply", "replace")
 """How manifests are sent. Without a word they are created or, where they are there already, changed as
 ``kubectl apply`` without ``--server-side`` does."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 from kwhatif.admission.answer import Object
 from kwhatif.api.kinds import GROUPS, plural_of
 
-__all__ = ["group_of", "kind_name", "known_kind", "resource_name"]
-
 
 def group_of(obj: Object) -> str:
     """The API group, empty for the core group; what comes from a snapshot may have left it out."""

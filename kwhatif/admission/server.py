@@ -26,8 +26,6 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.world import World, name_of, namespace_of, sketch
 from kwhatif.api.kinds import GROUPS
 
-__all__ = ["ApiServer"]
-
 
 class ApiServer:
     """Creates and updates objects in a world, by the rules of Kubernetes 1.36."""

@@ -12,8 +12,6 @@ from kwhatif.api.kinds import KINDS
 from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
 
-__all__ = ["World", "name_of", "namespace_of", "plain", "sketch"]
-
 
 class World:
     """What is in the cluster. ``put`` replaces; objects keep the order in which they first came."""

@@ -14,16 +14,6 @@ from kwhatif.api.mismatch import as_go_reads, place_of
 from kwhatif.api.quantity import Quantity
 from kwhatif.errors import InputError
 
-__all__ = [
-    "Json",
-    "before_trailing",
-    "convert",
-    "decode_json",
-    "decode_list",
-    "line_and_column",
-    "syntax_error",
-]
-
 T = TypeVar("T")
 Json = bytes | bytearray | memoryview | msgspec.Raw
 """UTF-8 encoded JSON."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
 
-__all__ = ["DRAFT", "components", "document_schema", "misfits", "strictly", "tidy", "validator", "without_nulls"]
-
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 Schema = dict[str, Any]

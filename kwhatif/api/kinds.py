@@ -13,24 +13,6 @@ from typing import TypeVar, cast
 from kwhatif.api import core, devices, others
 from kwhatif.api.meta import Resource
 
-__all__ = [
-    "GROUPS",
-    "IDLE",
-    "KEPT_WHOLE",
-    "KINDS",
-    "NAMESPACED",
-    "READ",
-    "TABLE",
-    "TEMPLATES",
-    "Kind",
-    "Objects",
-    "kept_whole",
-    "kind_named",
-    "plural_of",
-    "spelt",
-    "struct_for",
-]
-
 
 def plural_of(kind: str) -> str:
     """What the API calls the collection of a kind: ``storageclasses``, ``networkpolicies``, ``endpoints``."""

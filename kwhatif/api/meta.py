@@ -6,16 +6,6 @@ from typing import Annotated, dataclass_transform
 
 import msgspec
 
-__all__ = [
-    "Base",
-    "LabelSelector",
-    "LabelSelectorRequirement",
-    "Labels",
-    "ObjectMeta",
-    "OwnerReference",
-    "Resource",
-]
-
 Labels = dict[str, str]
 
 # Go refuses a number that its integer type cannot hold, and so does a column of them.

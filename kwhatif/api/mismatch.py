@@ -18,8 +18,6 @@ from msgspec import inspect
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.errors import InputError
 
-__all__ = ["as_go_reads", "described", "in_range", "place_of", "step"]
-
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _SHOWN = 60
 

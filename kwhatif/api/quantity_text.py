@@ -9,23 +9,6 @@ import re
 from decimal import Decimal
 from typing import NamedTuple
 
-__all__ = [
-    "BINARY",
-    "BINARY_SUFFIX",
-    "DECIMAL",
-    "DECIMAL_SUFFIX",
-    "INT64_MAX",
-    "LONGEST_TEXT",
-    "NARROW_DIGITS",
-    "SCIENTIFIC",
-    "Parts",
-    "QuantityError",
-    "fits",
-    "read",
-    "shortest",
-    "trimmed",
-]
-
 INT64_MAX = 2**63 - 1
 NARROW_DIGITS = 18  # every number of so many decimal digits fits an int64
 _NANO = -9

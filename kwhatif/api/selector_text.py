@@ -9,8 +9,6 @@ import re
 
 from kwhatif.api.selectors import Requirement, Selector, SelectorError, valid_requirement
 
-__all__ = ["parse_selector"]
-
 _TOKEN = re.compile(r"\s*(?P<sign>==|!=|[=!<>(),])|\s*(?P<word>[^\s=!<>(),]+)")
 _OPERATORS = {"=": "In", "==": "In", "!=": "NotIn", "in": "In", "notin": "NotIn", ">": "Gt", "<": "Lt"}
 

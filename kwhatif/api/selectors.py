@@ -13,17 +13,6 @@ from kwhatif.api.core import NodeSelectorRequirement, NodeSelectorTerm, PodSpec,
 from kwhatif.api.label_text import is_label_key, is_label_value
 from kwhatif.api.meta import LabelSelector
 
-__all__ = [
-    "NodeTerm",
-    "RequiredNodeAffinity",
-    "Requirement",
-    "Selector",
-    "SelectorError",
-    "tolerates",
-    "untolerated",
-    "valid_requirement",
-]
-
 _MAX_INT64 = 2**63 - 1
 
 

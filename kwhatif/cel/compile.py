@@ -17,8 +17,6 @@ from kwhatif.cel.overloads import Overload, Table
 from kwhatif.cel.syntax import Call, Ident, ListOf, Literal, MapOf, Node, Select, StructOf
 from kwhatif.cel.values import TYPE_NAMES, Optional, Struct, TypeValue, UInt, name_of
 
-__all__ = ["Code", "Compiler", "Run", "Scope"]
-
 LIST_COST, MAP_COST, STRUCT_COST = 10, 30, 40
 
 

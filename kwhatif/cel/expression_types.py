@@ -8,26 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-__all__ = [
-    "ANY",
-    "BOOL",
-    "DYN",
-    "INT",
-    "NULL",
-    "QUANTITY",
-    "STRING",
-    "TYPE",
-    "Kind",
-    "fits",
-    "join",
-    "kind_of",
-    "list_of",
-    "map_of",
-    "optional_of",
-    "parts",
-    "settled",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Kind:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["CompileError", "Fault", "OverBudget"]
-
 
 class CompileError(Exception):
     """An expression that cannot be run; its text points at the place, as cel-go's issues do."""

@@ -14,8 +14,6 @@ from kwhatif.cel.faults import Fault
 from kwhatif.cel.overloads import weight
 from kwhatif.cel.values import Duration, Timestamp, TypeValue, name_of
 
-__all__ = ["formatted", "quoted", "room_to_format", "text_of"]
-
 
 def text_of(value: Any) -> str:
     """What ``string(value)`` is."""

@@ -19,8 +19,6 @@ from kwhatif.cel.overloads import Overload, define, per_character, regex_cost, r
 from kwhatif.cel.patterns import found_all
 from kwhatif.cel.values import Address, Network, Semver
 
-__all__ = ["definitions"]
-
 
 def _can(read: Callable[..., object]) -> Callable[..., bool]:
     """Whether something can be read."""

@@ -16,8 +16,6 @@ from kwhatif.cel.operators import NO_OVERLOAD, in_order
 from kwhatif.cel.syntax import Call, Ident, MapOf, Node, Select
 from kwhatif.cel.values import Optional
 
-__all__ = ["MACROS"]
-
 Macro = Callable[[Compiler, Call], Code | None]
 
 

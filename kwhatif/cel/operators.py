@@ -16,8 +16,6 @@ from kwhatif.cel.faults import Fault
 from kwhatif.cel.overloads import Overload, define, size_of, weight
 from kwhatif.cel.values import Domains, Duration, Semver, Timestamp, UInt, name_of
 
-__all__ = ["COMPARABLE", "contains", "definitions", "equal", "find", "in_order", "plus"]
-
 NO_OVERLOAD = "no such overload"
 COMPARABLE = "int uint double bool string bytes Timestamp Duration"
 _NUMERIC = ("int", "uint", "double")

@@ -11,8 +11,6 @@ from typing import Any
 from kwhatif.cel.expression_types import Kind, kind_of, parts
 from kwhatif.cel.faults import OverBudget
 
-__all__ = ["Overload", "Table", "define", "merged", "per_character", "regex_cost", "runs_over", "size_of", "weight"]
-
 Cost = Callable[..., int]
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from kwhatif.cel.faults import Fault
 
-__all__ = ["found_all", "search"]
-
 _IN_GO = {
     "bad repetition operator": "invalid nested repetition operator",
     "invalid named capture group": "invalid named capture",

@@ -14,8 +14,6 @@ from kwhatif.cel.macros import MACROS
 from kwhatif.cel.overloads import Table, merged
 from kwhatif.cel.syntax import parse
 
-__all__ = ["Program"]
-
 
 class Program:
     """An expression whose syntax and types are right. ``kind`` is the type of its result.

@@ -27,8 +27,6 @@ from kwhatif.cel.patterns import search
 from kwhatif.cel.values import Duration, Optional, Timestamp, TypeValue, UInt, name_of
 from kwhatif.golang.duration import Duration as GoDuration
 
-__all__ = ["definitions", "duration_of", "timestamp_of"]
-
 
 def _out_of(value: object, kind: str) -> Fault:
     return Fault(f"type conversion error from '{name_of(value)}' to '{kind}'")

@@ -12,8 +12,6 @@ from typing import NoReturn
 
 from kwhatif.cel.faults import CompileError
 
-__all__ = ["Call", "Ident", "ListOf", "Literal", "MapOf", "Node", "Select", "StructOf", "parse"]
-
 _EXPRESSION = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 )

@@ -10,8 +10,6 @@ from kwhatif.cel.faults import Fault
 from kwhatif.cel.overloads import Overload, define, per_character
 from kwhatif.cel.values import Url
 
-__all__ = ["definitions", "parsed"]
-
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _PORT = re.compile(r"(?::[0-9]*)?")

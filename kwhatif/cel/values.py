@@ -14,24 +14,6 @@ from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
 from kwhatif.api.quantity import Quantity
 from kwhatif.cel.faults import Fault
 
-__all__ = [
-    "TYPE_NAMES",
-    "Address",
-    "Domains",
-    "Duration",
-    "Lazy",
-    "NamedFormat",
-    "Network",
-    "Optional",
-    "Semver",
-    "Struct",
-    "Timestamp",
-    "TypeValue",
-    "UInt",
-    "Url",
-    "name_of",
-]
-
 Address = IPv4Address | IPv6Address
 Network = IPv4Interface | IPv6Interface
 

@@ -21,8 +21,6 @@ from kwhatif.cli.options import (
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
-__all__ = ["app", "capacity"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 

@@ -14,8 +14,6 @@ from kwhatif.cli.progress import Progress
 if TYPE_CHECKING:
     from kwhatif.versions import Features
 
-__all__ = ["app", "conformance"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 

@@ -12,8 +12,6 @@ from kwhatif.cli.options import EngineOptions, Namespace, ReadingOptions, Tables
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
-__all__ = ["app", "diff"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 

@@ -12,8 +12,6 @@ from kwhatif.cli.options import EngineOptions, Snapshots, Tables, TablesOutput, 
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
-__all__ = ["app", "drain"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 

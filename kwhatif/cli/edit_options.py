@@ -14,8 +14,6 @@ from kwhatif.cli.options import option
 from kwhatif.whatif.edits.flags import ADD_NODES, OPTIONS, given_by_options
 from kwhatif.whatif.edits.kind import Given
 
-__all__ = ["EditOptions"]
-
 Several = list[str] | None
 
 

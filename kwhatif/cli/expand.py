@@ -15,8 +15,6 @@ from kwhatif.whatif.stages.inputs import Inputs
 if TYPE_CHECKING:
     from kwhatif.results.expand import ExpandResult
 
-__all__ = ["app", "expand"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 

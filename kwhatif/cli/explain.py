@@ -13,8 +13,6 @@ from kwhatif.cli.options import AnyNamespace, EngineOptions, PodFiles, PodWords,
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
-__all__ = ["Output", "app", "explain"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 

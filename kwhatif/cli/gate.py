@@ -23,8 +23,6 @@ from kwhatif.whatif.stages.inputs import Inputs
 if TYPE_CHECKING:
     from kwhatif.results.gate import GateResult
 
-__all__ = ["Formats", "app", "gate"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)

@@ -23,8 +23,6 @@ from dataclasses import MISSING, fields, is_dataclass
 from inspect import Parameter
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-__all__ = ["Without", "grouped"]
-
 
 class Without:
     """The fields of a group that are no options of this command."""

@@ -9,8 +9,6 @@ from typing import Any, ClassVar
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["LazyGroup"]
-
 
 class LazyGroup(TyperGroup):
     """A group that knows its commands by a table: command -> (module in this room, one line of help)."""

@@ -17,8 +17,6 @@ from kwhatif.cli.lazy import LazyGroup
 from kwhatif.errors import KwhatifError
 from kwhatif.report.escape import clean
 
-__all__ = ["COMMANDS", "main"]
-
 COMMANDS: dict[str, tuple[str, str]] = {
     "place": ("place", "Where would these pods go?"),
     "explain": ("explain", "Why does a pod go where it goes, or nowhere?"),

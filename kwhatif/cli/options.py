@@ -10,39 +10,6 @@ import typer
 
 from kwhatif.whatif.stages.inputs import Engine, Reading
 
-__all__ = [
-    "AdmissionPlugins",
-    "AllNodes",
-    "AnyNamespace",
-    "CallExtenderBind",
-    "CallExtenders",
-    "EngineOptions",
-    "FeatureGates",
-    "IgnoreUnknown",
-    "KubernetesVersion",
-    "ManifestFiles",
-    "Namespace",
-    "Plugins",
-    "PodFiles",
-    "PodWords",
-    "Policy",
-    "ReadingOptions",
-    "Seed",
-    "SendingOptions",
-    "SkipUnknown",
-    "SnapshotFiles",
-    "SnapshotOutput",
-    "Snapshots",
-    "Strict",
-    "Tables",
-    "TablesOutput",
-    "Templates",
-    "Verb",
-    "Verbs",
-    "argument",
-    "option",
-]
-
 
 def option(*names: str, **more: Any) -> Any:
     """An option whose default is nothing, or told by its help."""

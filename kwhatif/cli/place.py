@@ -28,8 +28,6 @@ from kwhatif.whatif.stages.inputs import Inputs
 if TYPE_CHECKING:
     from kwhatif.results.place import PlaceResult
 
-__all__ = ["Output", "app", "place"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 

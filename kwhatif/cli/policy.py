@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from kwhatif.policy import SchedulerConfiguration
     from kwhatif.versions import Features
 
-__all__ = ["Format", "Output", "app", "convert", "show", "validate"]
-
 app = typer.Typer(
     name="policy",
     help="Look at a KubeSchedulerConfiguration or a legacy Policy.",

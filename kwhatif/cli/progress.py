@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 import time
 
-__all__ = ["Progress"]
-
 
 class Progress:
     """One line on standard error that keeps changing, if somebody looks at it."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.redaction import Translation
 
-__all__ = ["TranslationFile", "check_apart", "redacted_snapshot", "with_translation"]
-
 T = TypeVar("T")
 
 TranslationFile = Annotated[

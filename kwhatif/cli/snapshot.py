@@ -6,8 +6,6 @@ import typer
 
 from kwhatif.cli.lazy import LazyGroup
 
-__all__ = ["COMMANDS", "app"]
-
 COMMANDS: dict[str, tuple[str, str]] = {
     "dump": ("snapshot_dump", "Read a live cluster into a file."),
     "rbac": ("snapshot_rbac", "Print what has to be allowed for a dump."),

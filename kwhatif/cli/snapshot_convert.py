@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.whatif.stages.notes import Notes
 
-__all__ = ["app", "convert"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 

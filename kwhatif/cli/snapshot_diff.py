@@ -9,8 +9,6 @@ import typer
 from kwhatif.cli.options import Tables, TablesOutput, argument
 from kwhatif.cli.output import finish, rendered
 
-__all__ = ["app", "diff"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from kwhatif.snapshot.live.dump import Dumped
     from kwhatif.snapshot.live.live_cluster import Connection
 
-__all__ = ["ConnectionOptions", "app", "dump"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _NAMED = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?")

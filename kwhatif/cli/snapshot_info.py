@@ -13,8 +13,6 @@ from kwhatif.cli.output import finish, rendered
 from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.notes import Notes
 
-__all__ = ["app", "info"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 

@@ -11,8 +11,6 @@ from kwhatif.cli.options import option
 from kwhatif.cli.output import finish
 from kwhatif.errors import UsageError
 
-__all__ = ["app", "rbac"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _PART = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"

@@ -13,8 +13,6 @@ from kwhatif.cli.options import AnyNamespace, argument, option
 from kwhatif.cli.redaction import TranslationFile, check_apart, redacted_snapshot, with_translation
 from kwhatif.errors import UsageError
 
-__all__ = ["app", "redact"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _MANIFESTS = (".yaml", ".yml")

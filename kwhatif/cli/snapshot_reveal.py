@@ -8,8 +8,6 @@ import typer
 
 from kwhatif.cli.options import option
 
-__all__ = ["app", "reveal"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 

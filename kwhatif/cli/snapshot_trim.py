@@ -22,8 +22,6 @@ from kwhatif.cli.options import (
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
-__all__ = ["app", "trim"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 

@@ -9,8 +9,6 @@ import typer
 from kwhatif.cli.options import SnapshotFiles, Tables, TablesOutput
 from kwhatif.cli.output import finish, rendered
 
-__all__ = ["app", "validate"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 

@@ -7,8 +7,6 @@ import shutil
 import sys
 from enum import StrEnum
 
-__all__ = ["Colour", "colourful", "columns"]
-
 
 class Colour(StrEnum):
     auto = "auto"

@@ -8,8 +8,6 @@ import numpy as np
 
 from kwhatif.cluster.types import Int64Array, IntpArray
 
-__all__ = ["ResourceAxis"]
-
 
 class ResourceAxis:
     """Axis 1 of the matrices. It only ever grows, when a node or a pod comes that names a new resource."""

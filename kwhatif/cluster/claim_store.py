@@ -26,8 +26,6 @@ from kwhatif.api.devices import (
 from kwhatif.api.kinds import Objects
 from kwhatif.versions import Features
 
-__all__ = ["ClaimKey", "DeviceId", "Devices", "claim_name", "consumer_of", "is_reserved_for"]
-
 ClaimKey = tuple[str, str]
 """(namespace, name)."""
 DeviceId = tuple[str, str, str]

@@ -22,8 +22,6 @@ from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.types import Int64Array
 from kwhatif.versions import Features
 
-__all__ = ["Cluster"]
-
 FINISHED = ("Succeeded", "Failed")
 TALLY_LIMIT = 2048
 

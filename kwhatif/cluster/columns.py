@@ -21,8 +21,6 @@ from kwhatif.cluster.pod_requests import amounts
 from kwhatif.cluster.shapes import PodShape
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 
-__all__ = ["Coded", "ImageState", "NodeColumns"]
-
 _MEMO_LIMIT = 4096
 
 

@@ -16,8 +16,6 @@ import numpy as np
 from kwhatif.api.selectors import Requirement, Selector
 from kwhatif.cluster.types import BoolArray, IntpArray
 
-__all__ = ["GrowingCodes", "LabelColumns", "SelectorIndex"]
-
 T = TypeVar("T")
 _Pairs = list[tuple[Selector, T]]
 _Filed = dict[tuple[str, str], _Pairs[T]]

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, cast
 if TYPE_CHECKING:
     from kwhatif.cluster.cluster import Cluster
 
-__all__ = ["once_a_cluster"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

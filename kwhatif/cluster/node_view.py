@@ -16,8 +16,6 @@ from kwhatif.cluster.shapes import HostPort, PodShape
 from kwhatif.cluster.tally import Tally
 from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
 
-__all__ = ["Change", "NodeView"]
-
 
 class Change:
     """Pods imagined to come or go, each row for itself.

@@ -10,8 +10,6 @@ from itertools import zip_longest
 
 from kwhatif.api.core import Node
 
-__all__ = ["scheduler_order", "zone_of"]
-
 _BETA = "failure-domain.beta.kubernetes.io/"
 _STABLE = "topology.kubernetes.io/"
 

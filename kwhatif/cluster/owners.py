@@ -14,8 +14,6 @@ from kwhatif.api.selectors import Requirement, Selector, SelectorError
 from kwhatif.cluster.labels import SelectorIndex
 from kwhatif.cluster.shapes import PodShape
 
-__all__ = ["Owners"]
-
 _EVERYBODY = Selector()
 
 

@@ -15,18 +15,6 @@ from kwhatif.api.label_text import is_label_key
 from kwhatif.api.quantity import Quantity
 from kwhatif.versions import Features
 
-__all__ = [
-    "NON_ZERO",
-    "amounts",
-    "is_extended",
-    "is_scalar",
-    "non_zero_requests",
-    "overhead_drift",
-    "pod_requests",
-    "rounded_requests",
-    "scored_requests",
-]
-
 NON_ZERO: Mapping[str, Quantity] = MappingProxyType(
     {"cpu": Quantity.from_milli(100), "memory": Quantity.from_units(200 * 1024 * 1024)}
 )

@@ -26,8 +26,6 @@ from kwhatif.cluster.terms import TermIndex
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.versions import Features
 
-__all__ = ["ShapeTable"]
-
 
 class ShapeTable:
     """All shapes met so far, numbered, and what is known of them as arrays.

@@ -19,8 +19,6 @@ from kwhatif.api.meta import OwnerReference
 from kwhatif.api.selectors import RequiredNodeAffinity, Selector
 from kwhatif.cluster.terms import AffinityTerm
 
-__all__ = ["NEVER_STARTED", "HostPort", "PodInfo", "PodShape", "Selection", "is_read", "start_time"]
-
 NEVER_STARTED = np.iinfo(np.int64).max
 """Start time of a pod that has none: upstream takes the present moment, later than any recorded one."""
 

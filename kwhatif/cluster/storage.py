@@ -19,8 +19,6 @@ from kwhatif.api.others import (
     VolumeAttachment,
 )
 
-__all__ = ["BIND_COMPLETED", "SELECTED_NODE", "Storage", "claim_names", "class_of_claim", "class_of_volume"]
-
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"

@@ -13,8 +13,6 @@ from kwhatif.cluster.shapes import PodShape, Selection
 from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.types import IntpArray
 
-__all__ = ["Tallies"]
-
 
 class Tallies:
     """Tallies by key, and a log of the pods that came and went, from which new ones are filled.

@@ -17,8 +17,6 @@ from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodShape, Selection
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 
-__all__ = ["Tally", "TallySpec", "Weighing"]
-
 
 @dataclass(frozen=True)
 class Weighing:

@@ -12,8 +12,6 @@ from kwhatif.api.core import PodAffinity, PodAffinityTerm
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.labels import SelectorIndex
 
-__all__ = ["AffinityTerm", "TermIndex"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AffinityTerm:

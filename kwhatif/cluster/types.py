@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AnyArray", "BoolArray", "Float64Array", "Int64Array", "IntpArray"]
-
 AnyArray = npt.NDArray[Any]
 BoolArray = npt.NDArray[np.bool_]
 Int64Array = npt.NDArray[np.int64]

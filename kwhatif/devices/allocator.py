@@ -18,8 +18,6 @@ from kwhatif.devices.plan import Plan, Want
 from kwhatif.devices.selection import NO, YES
 from kwhatif.devices.shared_capacity import consumption, enough_left
 
-__all__ = ["MOST_STEPS", "Node", "Outcome", "Pick", "Problem", "Search", "spent_counters"]
-
 MOST_STEPS = 500_000
 """What upstream limits by time (filterTimeout, 10 s unless told) is limited by steps of the search here."""
 

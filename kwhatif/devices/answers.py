@@ -20,8 +20,6 @@ from kwhatif.devices.inventory import Inventory
 from kwhatif.devices.ledger import Ledger
 from kwhatif.devices.plan import Plan
 
-__all__ = ["Answers", "plan_of"]
-
 PLANS_AT_MOST = 1024
 ANSWERS_AT_MOST = 64
 MEMORY = 100_000

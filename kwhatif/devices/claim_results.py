@@ -14,8 +14,6 @@ from kwhatif.devices.device_pools import Unit
 from kwhatif.devices.inventory import Inventory
 from kwhatif.versions import Features
 
-__all__ = ["allocations", "spelt"]
-
 
 def allocations(
     inventory: Inventory, row: int, outcome: Outcome, claims: list[ResourceClaim], features: Features

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 
 from kwhatif.api.devices import Device, DeviceAttribute
 
-__all__ = ["Constraint", "Distinct", "Match", "attribute_of"]
-
 Scalar = tuple[str, object]
 
 

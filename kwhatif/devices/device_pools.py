@@ -18,8 +18,6 @@ from kwhatif.cluster.columns import NodeColumns
 from kwhatif.cluster.types import BoolArray
 from kwhatif.versions import Features
 
-__all__ = ["Pool", "PoolId", "Unit", "gather", "in_order", "nodes_of", "nodes_of_device", "nodes_of_slice"]
-
 PoolId = tuple[str, str]
 """(driver, name)."""
 

@@ -18,8 +18,6 @@ from kwhatif.cel.syntax import Call, Ident, ListOf, Literal, MapOf, Node, Select
 from kwhatif.cel.values import Domains, Semver, name_of
 from kwhatif.devices.constraints import attribute_of
 
-__all__ = ["WHOLE", "Aspect", "Expression", "aspect_of", "compiled", "unreadable"]
-
 COST_LIMIT = 1_000_000
 LIST_VALUES_AT_MOST = 48
 _DEVICE = "kubernetes.DRADevice"

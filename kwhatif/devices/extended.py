@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from kwhatif.api.core import Container, ExtendedResourceRequest, PodSpec
 from kwhatif.api.devices import EXACT_COUNT, ClaimSpec, DeviceClaim, DeviceClass, DeviceRequest, ExactRequest
 
-__all__ = ["requests_of"]
-
 
 @dataclass(slots=True)
 class _Made:

@@ -20,8 +20,6 @@ from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.devices.device_pools import Pool, PoolId, Unit, gather, in_order, nodes_of_device, nodes_of_slice
 from kwhatif.versions import Features
 
-__all__ = ["Inventory"]
-
 
 class Inventory:
     """The devices of a cluster.

@@ -13,8 +13,6 @@ from kwhatif.devices.allocator import Node, spent_counters
 from kwhatif.devices.device_pools import Pool, Unit
 from kwhatif.devices.inventory import Inventory
 
-__all__ = ["Ledger"]
-
 
 class Ledger:
     """State of the devices of an inventory.

@@ -31,8 +31,6 @@ from kwhatif.devices.inventory import Inventory
 from kwhatif.devices.selection import Selection, selection_of
 from kwhatif.versions import Features
 
-__all__ = ["ClaimPlan", "Plan", "Want"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Want:

@@ -13,8 +13,6 @@ from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.devices.expressions import WHOLE, Aspect, Expression, aspect_of, compiled, unreadable
 from kwhatif.devices.inventory import Inventory
 
-__all__ = ["Selection", "selection_of"]
-
 NO, YES = 0, 1
 
 

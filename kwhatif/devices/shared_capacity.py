@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from kwhatif.api.devices import CapacityPolicy, Device, DeviceCapacity
 from kwhatif.api.quantity import Quantity
 
-__all__ = ["consumption", "enough_left", "shortage"]
-
 Amounts = Mapping[str, int]
 _NOTHING: Amounts = {}
 

@@ -15,8 +15,6 @@ from kwhatif.devices.plan import ClaimPlan, Plan, Want
 from kwhatif.devices.selection import YES
 from kwhatif.devices.shared_capacity import shortage
 
-__all__ = ["briefly", "left_of", "shortcomings"]
-
 NAMED = 3
 """So many claims are named that have devices; the others are counted."""
 _PATH = re.compile(r"device\.(?:attributes|capacity)\[['\"][^'\"]*['\"]\]\.")

@@ -15,8 +15,6 @@ from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.pod_requests import is_scalar
 from kwhatif.cluster.types import Int64Array, IntpArray
 
-__all__ = ["Allocation", "ScoredResources"]
-
 
 @dataclass(frozen=True, slots=True)
 class ScoredResources:

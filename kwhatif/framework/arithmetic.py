@@ -13,8 +13,6 @@ import numpy as np
 from kwhatif.cluster.types import Float64Array, Int64Array
 from kwhatif.framework.interface import MAX_SCORE
 
-__all__ = ["broken_linear", "default_normalize", "divide", "go_round"]
-
 
 def divide(numerator: Int64Array, denominator: Int64Array) -> Int64Array:
     """int64[n]: numerator / denominator truncated towards zero; 0 where the denominator is 0."""

@@ -14,8 +14,6 @@ from kwhatif.golang.field_errors import Path
 from kwhatif.golang.vocabulary import ConfigStruct
 from kwhatif.versions import Features
 
-__all__ = ["Args", "Declaration", "Default"]
-
 
 class Args(ConfigStruct):
     """The arguments of one plugin; the class is named after the plugin, with ``Args`` appended.

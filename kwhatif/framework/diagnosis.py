@@ -17,8 +17,6 @@ from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.framework.status import Code, Status
 from kwhatif.framework.verdicts import Verdicts
 
-__all__ = ["Answers", "Diagnosis", "fit_message"]
-
 
 def fit_message(nodes: int, histogram: dict[str, int], *, pre_filter: str = "", post_filter: str = "") -> str:
     """``0/3 nodes are available: 1 Insufficient cpu, 2 Too many pods. <what PostFilter said>``."""

@@ -21,8 +21,6 @@ from kwhatif.framework.runner import Framework
 from kwhatif.framework.status import SKIP, Code, Narrowed, Skip, Status
 from kwhatif.framework.verdicts import Verdicts
 
-__all__ = ["Evaluation", "PluginScore"]
-
 AnyPlugin = Plugin[Any, Any]
 
 

@@ -17,8 +17,6 @@ from kwhatif.cluster.shapes import PodInfo
 if TYPE_CHECKING:
     from kwhatif.cluster.cluster import Cluster
 
-__all__ = ["EVERYTHING", "Event", "Happening", "Hint", "always"]
-
 
 class Event(StrEnum):
     POD_ADDED = "AssignedPodAdd"

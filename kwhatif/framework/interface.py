@@ -23,19 +23,6 @@ from kwhatif.framework.events import EVERYTHING, Event, Hint
 from kwhatif.framework.status import Code, Narrowed, PermitWait, Rejection, Skip, Status
 from kwhatif.versions import Features
 
-__all__ = [
-    "HOOKS",
-    "MAX_SCORE",
-    "Handle",
-    "Plugin",
-    "PostFilterResult",
-    "Scope",
-    "Suggestion",
-    "WaitingPod",
-    "extension_points",
-    "overrides",
-]
-
 MAX_SCORE = 100
 
 F = TypeVar("F")

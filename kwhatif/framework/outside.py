@@ -26,8 +26,6 @@ from kwhatif.framework.arithmetic import default_normalize
 from kwhatif.framework.interface import HOOKS, Handle, Plugin, extension_points
 from kwhatif.framework.status import Rejection, Status
 
-__all__ = ["GROUP", "load_outside"]
-
 GROUP = "kwhatif.plugins"
 _PER_NODE = {"filter_node": ("pod", "node"), "score_node": ("pod", "node"), "pre_bind": ("pod", "node")}
 

@@ -12,8 +12,6 @@ from typing import Any
 from kwhatif.framework.interface import Plugin
 from kwhatif.versions import Features
 
-__all__ = ["grown_by_turns", "request_sums"]
-
 AnyPlugin = Plugin[Any, Any]
 
 _IN_PRE_FILTER: Mapping[str, Callable[[AnyPlugin], int]] = {

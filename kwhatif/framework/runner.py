@@ -21,8 +21,6 @@ from kwhatif.framework.interface import HOOKS, MAX_SCORE, Plugin, PostFilterResu
 from kwhatif.framework.request_sums import request_sums
 from kwhatif.framework.status import SKIP, Code, PermitWait, Rejection, Skip, Status
 
-__all__ = ["Framework", "States"]
-
 AnyPlugin = Plugin[Any, Any]
 Binder = Callable[[PodInfo, str], Status | Skip | None]
 """Binds a pod to a node (None), refuses, or SKIPs to leave it to others."""

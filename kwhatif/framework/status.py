@@ -12,8 +12,6 @@ from typing import Final, TypeVar
 
 from kwhatif.cluster.types import BoolArray
 
-__all__ = ["EXTENDER", "SKIP", "Code", "Narrowed", "PermitWait", "Rejection", "Skip", "Status"]
-
 S = TypeVar("S")
 
 EXTENDER = "Extender"

@@ -14,8 +14,6 @@ import numpy as np
 from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.framework.status import Code, Rejection, Status
 
-__all__ = ["Blocker", "Verdicts"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blocker:

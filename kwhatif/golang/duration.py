@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["SECOND", "Duration"]
-
 SECOND = 1_000_000_000
 _UNITS = {
     "ns": 1,

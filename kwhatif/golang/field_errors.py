@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from kwhatif.golang.spelling import go_json, go_number, go_quote
 
-__all__ = ["ROOT", "Path", "aggregate"]
-
 
 @dataclass(frozen=True, slots=True)
 class Path:

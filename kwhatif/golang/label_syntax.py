@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["dns_subdomain", "extended_resource", "label_value", "qualified_name"]
-
 _NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = f"({_NAME})?"
 _DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"

@@ -8,8 +8,6 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 
-__all__ = ["go_json", "go_number", "go_quote", "one_line", "without_password"]
-
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 _HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 

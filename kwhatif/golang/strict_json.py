@@ -20,8 +20,6 @@ from kwhatif.golang.duration import Duration
 from kwhatif.golang.spelling import go_number, go_quote
 from kwhatif.golang.struct_fields import Kind, Slot, slots
 
-__all__ = ["MismatchError", "decode", "object_key", "plain", "word_for"]
-
 T = TypeVar("T", bound=msgspec.Struct)
 _BITS = {"int32": 31, "int64": 63}
 _MAX_FLOAT32 = 3.4028234663852886e38

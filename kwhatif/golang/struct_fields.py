@@ -11,8 +11,6 @@ from msgspec import inspect
 
 from kwhatif.golang.duration import Duration
 
-__all__ = ["Kind", "Slot", "slots"]
-
 Tag = Literal["any", "bool", "bytes", "duration", "float", "int", "list", "map", "struct", "text", "tuple"]
 _GO_NAMES: dict[Tag, str] = {
     "any": "interface {}",

@@ -11,8 +11,6 @@ from typing import Annotated, ClassVar, dataclass_transform
 
 import msgspec
 
-__all__ = ["Bool", "ConfigStruct", "Float32", "Int32", "Int64", "OptionalInt32", "Text"]
-
 OptionalInt32 = Annotated[int, msgspec.Meta(extra={"go": "int32"})]
 Int32 = Annotated[int, msgspec.Meta(extra={"go": "int32", "always": True})]
 Int64 = Annotated[int, msgspec.Meta(extra={"go": "int64", "always": True})]

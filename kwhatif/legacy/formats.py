@@ -23,8 +23,6 @@ from kwhatif.policy.reading import RefusedError, read_body, refuse_unknown
 from kwhatif.policy.structs import Plugin, Plugins, PluginSet
 from kwhatif.versions import Features
 
-__all__ = ["read_legacy"]
-
 _DEFAULT_PROVIDER = "DefaultProvider"
 _AUTOSCALER_PROVIDER = "ClusterAutoscalerProvider"
 

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from kwhatif.policy.structs import Plugin, Plugins, PluginSet
 from kwhatif.versions import Features
 
-__all__ = ["POINTS", "default_plugins"]
-
 POINTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"), ("filter",)),
     "DefaultPreemption": ("postFilter",),

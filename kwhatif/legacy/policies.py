@@ -47,8 +47,6 @@ from kwhatif.policy.structs import (
     PluginSet,
 )
 
-__all__ = ["RefusedPolicyError", "as_configuration"]
-
 _MOST_WEIGHT = (2**63 - 1) // 10
 _EVENLY = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
 _WISHES = {

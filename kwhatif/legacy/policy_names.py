@@ -8,19 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = [
-    "DEFAULT_PREDICATES",
-    "DEFAULT_PRIORITIES",
-    "EQUAL_PRIORITY",
-    "FOREIGN_PRIORITIES",
-    "MANDATORY_PREDICATES",
-    "OLD_PREDICATES",
-    "OLD_PRIORITIES",
-    "PREDICATES",
-    "PRIORITIES",
-    "Use",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Use:

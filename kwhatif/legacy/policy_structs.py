@@ -9,8 +9,6 @@ from kwhatif.golang.vocabulary import Bool, ConfigStruct, Int32, Int64, Text
 from kwhatif.plugins.shared.resource_args import ResourceSpec, UtilizationShapePoint
 from kwhatif.policy.structs import Extender
 
-__all__ = ["Policy", "PredicatePolicy", "PriorityPolicy"]
-
 
 class ServiceAffinity(ConfigStruct):
     labels: tuple[str, ...] = ()

@@ -44,8 +44,6 @@ from kwhatif.policy.render import args_document, plain_struct
 from kwhatif.policy.structs import KubeSchedulerConfiguration
 from kwhatif.versions import LEGACY_MINOR, Features, features_of
 
-__all__ = ["translated"]
-
 _FIT, _AFFINITY, _SPREAD = "NodeResourcesFit", "NodeAffinity", "PodTopologySpread"
 _STRATEGIES = ("NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio")
 _DISKS = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")

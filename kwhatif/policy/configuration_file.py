@@ -25,8 +25,6 @@ from kwhatif.policy.structs import KubeSchedulerConfiguration, KubeSchedulerProf
 from kwhatif.policy.validation import validate
 from kwhatif.versions import LEGACY_MINOR, Features, features_of
 
-__all__ = ["Examination", "default_configuration", "examine", "load_configuration"]
-
 
 @dataclass(frozen=True, slots=True)
 class Examination:

@@ -11,8 +11,6 @@ from kwhatif.policy.profile import SchedulerConfiguration
 from kwhatif.policy.render import as_document
 from kwhatif.versions import LEGACY_MINOR, Features, features_of
 
-__all__ = ["converted"]
-
 
 def converted(document: object, *, source: str, features: Features) -> Conversion:
     """The document for a minor that reads v1, and what changes in meaning. Raises PolicyError.

@@ -26,8 +26,6 @@ from kwhatif.policy.structs import (
     PluginSet,
 )
 
-__all__ = ["DEFAULT_SCHEDULER_NAME", "default_args", "default_plugins", "enabled_names", "with_defaults"]
-
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
 
 

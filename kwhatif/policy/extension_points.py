@@ -12,8 +12,6 @@ from kwhatif.errors import PolicyError
 from kwhatif.golang.spelling import go_quote, one_line
 from kwhatif.policy.profile import MULTI_POINT, PluginRef, Profile, SchedulerConfiguration
 
-__all__ = ["Implements", "expand", "expand_all"]
-
 # What a plugin has: its extension points; None (or a LookupError) when nobody provides the plugin.
 Implements = Callable[[str], Collection[str] | None]
 Expanded = dict[str, tuple[PluginRef, ...]]

@@ -14,8 +14,6 @@ from kwhatif.plugins import in_tree_plugins
 from kwhatif.policy.older import legacy
 from kwhatif.versions import Features
 
-__all__ = ["InTree", "in_tree"]
-
 
 @dataclass(frozen=True, slots=True)
 class InTree:

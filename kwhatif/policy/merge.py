@@ -6,8 +6,6 @@ import msgspec
 
 from kwhatif.policy.structs import Plugin, Plugins, PluginSet
 
-__all__ = ["append_plugins", "merge_plugin_set", "merge_plugins"]
-
 
 def merge_plugins(default: Plugins, custom: Plugins | None) -> Plugins:
     """Merge every extension point; without custom plugins the default ones stay as they are."""

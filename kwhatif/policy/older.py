@@ -16,8 +16,6 @@ from kwhatif.policy.profile import SchedulerConfiguration
 from kwhatif.policy.structs import KubeSchedulerConfiguration, Plugins
 from kwhatif.versions import Features
 
-__all__ = ["GROUP", "POLICY", "REMOVED_OLDER", "Conversion", "Legacy", "LegacyReading", "legacy", "legacy_format"]
-
 GROUP = "kubescheduler.config.k8s.io"
 POLICY = "Policy"
 REMOVED_OLDER = {POLICY: "1.23", "v1alpha1": "1.19", "v1alpha2": "1.19", "v1beta1": "1.23"}

@@ -18,8 +18,6 @@ from kwhatif.policy.intree import InTree
 from kwhatif.policy.older import GROUP
 from kwhatif.policy.structs import KubeSchedulerConfiguration, KubeSchedulerProfile, PluginConfig
 
-__all__ = ["REMOVED_IN", "RefusedError", "not_registered", "read", "read_body", "refuse_unknown"]
-
 # Versions of the format that still say the same things, and the minor that stopped reading them.
 REMOVED_IN = {"v1beta2": "1.28", "v1beta3": "1.29"}
 _BETA2_ONLY = ("healthzBindAddress", "metricsBindAddress")

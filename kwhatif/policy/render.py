@@ -20,8 +20,6 @@ from kwhatif.golang.struct_fields import Kind, slots
 from kwhatif.policy.older import GROUP
 from kwhatif.policy.profile import Profile, SchedulerConfiguration
 
-__all__ = ["args_document", "as_document", "as_json", "as_yaml", "plain_struct", "yaml_text"]
-
 
 def as_document(configuration: SchedulerConfiguration) -> dict[str, Any]:
     """Plain data, every default spelled out, keys sorted; loading it again gives an equal configuration."""

@@ -16,8 +16,6 @@ from kwhatif.policy.defaults import enabled_names
 from kwhatif.policy.intree import InTree
 from kwhatif.policy.structs import KubeSchedulerConfiguration, Plugins
 
-__all__ = ["apply_extenders", "start_problems"]
-
 _EXTENDER_TIMEOUT = Duration.of_seconds(5)
 
 

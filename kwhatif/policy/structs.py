@@ -14,22 +14,6 @@ import msgspec
 from kwhatif.golang.duration import Duration
 from kwhatif.golang.vocabulary import Bool, ConfigStruct, Float32, Int32, Int64, OptionalInt32, Text
 
-__all__ = [
-    "EXTENSION_POINTS",
-    "MULTI_POINT",
-    "ClientConnectionConfiguration",
-    "Extender",
-    "ExtenderManagedResource",
-    "ExtenderTLSConfig",
-    "KubeSchedulerConfiguration",
-    "KubeSchedulerProfile",
-    "LeaderElectionConfiguration",
-    "Plugin",
-    "PluginConfig",
-    "PluginSet",
-    "Plugins",
-]
-
 # In upstream's order. multiPoint stands for every point that a plugin has; the last two are for pod groups.
 EXTENSION_POINTS = (
     "preEnqueue",

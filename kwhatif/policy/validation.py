@@ -23,8 +23,6 @@ from kwhatif.policy.structs import (
     PluginSet,
 )
 
-__all__ = ["validate"]
-
 _VERSION = "kubescheduler.config.k8s.io/v1"
 _REMOVED = f'was invalid in version "{_VERSION}" (KubeSchedulerConfiguration is version "{_VERSION}")'
 # multiPoint and the placement points are not looked at for removed plugins; expansion misses them anyway.

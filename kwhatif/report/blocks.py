@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from kwhatif.results.amounts import counted
 
-__all__ = ["NONE", "Block", "Facts", "Heading", "Lines", "Table", "joined", "of", "some", "titled"]
-
 NONE = "<none>"
 """What kubectl prints where there is nothing."""
 

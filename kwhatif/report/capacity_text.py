@@ -10,8 +10,6 @@ from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.results.amounts import counted, spell_amount
 from kwhatif.results.capacity import CapacityResult, NodeCapacity
 
-__all__ = ["capacity_blocks"]
-
 MANY_NODES = 12
 """More nodes than these that take nothing are only counted."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from kwhatif.report.blocks import NONE, Block, Table, titled
 from kwhatif.results.conformance import ConformanceResult, FileAgreement
 
-__all__ = ["conformance_blocks"]
-
 
 def conformance_blocks(result: ConformanceResult) -> list[Block]:
     """The files, and some of the differences."""

@@ -10,8 +10,6 @@ from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.results.amounts import counted, spell_amount
 from kwhatif.results.diff import ClusterUse, DecisionDiff, NodeScores, PodChange
 
-__all__ = ["diff_blocks"]
-
 MOST_PODS = 30
 MOST_RULES = 12
 MOST_SKEWS = 20

@@ -8,8 +8,6 @@ from kwhatif.results.amounts import counted, spell_amount
 from kwhatif.results.drain import DrainedPod, DrainResult
 from kwhatif.results.place import Victim
 
-__all__ = ["drain_blocks"]
-
 
 def drain_blocks(result: DrainResult) -> list[Block]:
     """The report."""

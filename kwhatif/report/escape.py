@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["clean"]
-
 
 def clean(text: str) -> str:
     """The text on one line, with control, invisible and reordering characters as ``\\n``, ``\\x1b``, ``\\u202e``."""

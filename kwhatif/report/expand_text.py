@@ -10,8 +10,6 @@ from kwhatif.results.amounts import counted
 from kwhatif.results.expand import ExpandResult
 from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan
 
-__all__ = ["expand_blocks", "refusal_blocks", "rollout_blocks"]
-
 
 def expand_blocks(result: ExpandResult) -> list[Block]:
     """The pods, a row for each thing that was done to one; the first row of a pod names it."""

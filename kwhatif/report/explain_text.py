@@ -16,8 +16,6 @@ from kwhatif.results.amounts import counted
 from kwhatif.results.explain import Blocker, Comparison, ExplainResult, NodeReport, PodReport
 from kwhatif.results.place import Placement
 
-__all__ = ["explain_blocks"]
-
 MANY_NODES = 12
 """More rejected nodes than these are grouped."""
 

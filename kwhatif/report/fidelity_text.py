@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from kwhatif.report.blocks import Block, Heading, Lines, some
 from kwhatif.results.parts import Fidelity
 
-__all__ = ["edited", "fidelity_blocks", "standing"]
-
 
 def fidelity_blocks(fidelity: Fidelity) -> list[Block]:
     """The rules and the snapshot, then the gaps: those that touch a pod asked about one by one, the others briefly."""

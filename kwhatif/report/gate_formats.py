@@ -14,8 +14,6 @@ from kwhatif.report.gate_tap import gate_tap
 from kwhatif.report.structured import as_json, as_yaml
 from kwhatif.results.gate import GateResult
 
-__all__ = ["FORMATS"]
-
 FORMATS: dict[str, Callable[[GateResult], str]] = {
     "table": gate_table,
     "json": as_json,

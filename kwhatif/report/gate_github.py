@@ -6,8 +6,6 @@ from kwhatif.report.escape import clean
 from kwhatif.report.gate_words import headline, judged, place_of, whole_message
 from kwhatif.results.gate import Finding, GateResult
 
-__all__ = ["gate_github"]
-
 _COMMANDS = {"error": "error", "warn": "warning"}
 _DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})

@@ -8,8 +8,6 @@ from kwhatif.report.escape import clean
 from kwhatif.report.gate_words import RULES_FILE, fingerprints, place_of, whole_message
 from kwhatif.results.gate import Finding, GateResult
 
-__all__ = ["gate_gitlab"]
-
 _SEVERITIES = {"error": "major", "warn": "minor"}
 
 

@@ -15,8 +15,6 @@ from kwhatif.report.fidelity_text import standing
 from kwhatif.report.gate_words import RuleReport, at, by_rule, headline, judged, numbers, place_of
 from kwhatif.results.gate import Finding, GateResult
 
-__all__ = ["gate_junit"]
-
 SUITE = "kwhatif gate"
 
 

@@ -16,8 +16,6 @@ from kwhatif.report.markdown import code, drawn_table, escaped
 from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Change, Exemption, Finding, GateResult, RuleOutcome
 
-__all__ = ["LONGEST", "MARKER", "gate_markdown"]
-
 MARKER = "<!-- kwhatif gate -->"
 """The first line, which no page shows: who comments again looks for it, and replaces the comment."""
 

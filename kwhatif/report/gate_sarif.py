@@ -25,8 +25,6 @@ from kwhatif.report.gate_words import (
 )
 from kwhatif.results.gate import Exemption, Finding, GateResult, Location
 
-__all__ = ["gate_sarif"]
-
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 _LEVELS = {"error": "error", "warn": "warning"}

@@ -16,8 +16,6 @@ from kwhatif.report.gate_words import at, found, judged, place_of, shortened, ta
 from kwhatif.report.tables import columns, text_of
 from kwhatif.results.gate import Change, Exemption, Finding, GateResult
 
-__all__ = ["WIDTH", "gate_table"]
-
 WIDTH = 100
 """How wide it is where nobody says: in a file or in the log of a pipeline."""
 

@@ -14,8 +14,6 @@ from kwhatif.report.fidelity_text import standing
 from kwhatif.report.gate_words import RuleReport, at, by_rule, headline, judged, place_of, shortened
 from kwhatif.results.gate import Finding, GateResult
 
-__all__ = ["gate_tap"]
-
 
 def gate_tap(result: GateResult) -> str:
     """The report. A run without rules is a plan of nothing, which says why."""

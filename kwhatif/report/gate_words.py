@@ -12,22 +12,6 @@ from kwhatif.report.escape import clean
 from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Change, Exemption, Finding, GateResult, Location, RuleOutcome
 
-__all__ = [
-    "RULES_FILE",
-    "RuleReport",
-    "at",
-    "by_rule",
-    "fingerprints",
-    "found",
-    "headline",
-    "judged",
-    "numbers",
-    "place_of",
-    "shortened",
-    "tally",
-    "whole_message",
-]
-
 RULES_FILE = Location(file=".kwhatif.yaml")
 """Where a finding points that no manifest is to blame for, in formats that cannot do without a file."""
 

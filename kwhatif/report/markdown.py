@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table
 from kwhatif.report.escape import clean
 
-__all__ = ["code", "drawn_table", "escaped", "markdown_of"]
-
 _SPECIAL = re.compile(r"([\\`*_\[\]|~#!$])")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 # What the places where Markdown is read turn into links by themselves, so that people are called (@name) and issues

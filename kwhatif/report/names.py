@@ -6,8 +6,6 @@ from kwhatif.report.blocks import NONE
 from kwhatif.report.escape import clean
 from kwhatif.results.place import PlaceResult
 
-__all__ = ["names_of"]
-
 
 def names_of(result: PlaceResult) -> str:
     """``pod/shop/web-1 -> node/node-b``, and ``<none>`` for a pod that found no node."""

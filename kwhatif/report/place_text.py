@@ -13,8 +13,6 @@ from kwhatif.report.timeline_text import timeline_blocks
 from kwhatif.results.amounts import counted
 from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Victim
 
-__all__ = ["device_blocks", "place_blocks", "summary", "victim_table"]
-
 _HEADERS = ("namespace", "pod", "node", "score", "feasible", "evaluated", "ties", "reason")
 _BESIDES = ("gated", "waiting", "skipped", "unclaimed", "preempted")
 _WIDE = ("scheduler", "priority", "scores", "tied", "origin", "defaults")

@@ -6,8 +6,6 @@ from kwhatif.report.blocks import NONE, Block, Lines, titled
 from kwhatif.results.amounts import counted
 from kwhatif.results.snapshot_check import CheckResult
 
-__all__ = ["check_blocks"]
-
 
 def check_blocks(result: CheckResult) -> list[Block]:
     """What cannot be read first, then what does not go together; a summary at the end."""

@@ -10,8 +10,6 @@ from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table
 from kwhatif.results.amounts import counted
 from kwhatif.results.snapshot_diff import DiffResult, ObjectChange
 
-__all__ = ["diff_blocks"]
-
 LONGEST_VALUE = 80
 
 

@@ -8,8 +8,6 @@ from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, joi
 from kwhatif.results.amounts import counted, lasted, spell_amount
 from kwhatif.results.snapshot_info import InfoResult, NodeUse, ResourceUse
 
-__all__ = ["bar", "info_blocks"]
-
 BAR_WIDTH = 10
 _IN_GROUPS = ("cpu", "memory")
 

@@ -8,8 +8,6 @@ from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, som
 from kwhatif.results.amounts import counted
 from kwhatif.results.snapshot_trim import TrimmedPod, TrimResult
 
-__all__ = ["trim_blocks"]
-
 
 def trim_blocks(result: TrimResult, options: str = "") -> list[Block]:
     """The report. ``options`` say who decides, as they are to be given again."""

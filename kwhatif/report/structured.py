@@ -11,8 +11,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["as_documents", "as_json", "as_yaml"]
-
 
 def as_json(result: msgspec.Struct) -> str:
     """The result as indented JSON."""

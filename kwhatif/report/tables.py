@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table
 from kwhatif.report.escape import clean
 
-__all__ = ["columns", "text_of"]
-
 
 def columns(headers: Sequence[str], rows: Sequence[Sequence[str]], names_from: int | None = None) -> str:
     """A table: headers in capitals (those from ``names_from`` on are names and stay as they are), two spaces apart."""

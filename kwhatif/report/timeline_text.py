@@ -5,8 +5,6 @@ from __future__ import annotations
 from kwhatif.report.blocks import NONE, Block, Heading, Table, titled
 from kwhatif.results.place import PlaceResult
 
-__all__ = ["timeline_blocks"]
-
 
 def timeline_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
     """Nothing if time was not simulated. A ``wide`` report has the events, too."""

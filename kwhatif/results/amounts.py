@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["counted", "counts", "lasted", "spell_amount"]
-
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 

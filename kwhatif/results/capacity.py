@@ -7,8 +7,6 @@ from typing import ClassVar
 from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import FailedCreate, Refusal
 
-__all__ = ["CapacityResult", "LeftOver", "NodeCapacity", "QuotaRoom", "ReasonCount"]
-
 
 class LeftOver(Value, frozen=True, kw_only=True):
     """What is free of a resource when no more fits, on nodes that could be used: cpu in millicores, all else in bytes

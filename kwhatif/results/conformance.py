@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from kwhatif.results.parts import Result, Value
 
-__all__ = ["ConformanceResult", "Difference", "FileAgreement"]
-
 
 class Difference(Value, frozen=True, kw_only=True):
     """A field of one pod's attempts (or of the scenario, then ``pod`` is empty) that was recorded otherwise."""

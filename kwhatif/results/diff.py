@@ -6,18 +6,6 @@ from typing import ClassVar
 
 from kwhatif.results.parts import Fidelity, Result, Value
 
-__all__ = [
-    "Away",
-    "ClusterUse",
-    "DecisionDiff",
-    "NodeScores",
-    "PodChange",
-    "Rule",
-    "Side",
-    "Skew",
-    "Use",
-]
-
 
 class Side(Value, frozen=True, kw_only=True):
     """One of the two: what it is called, and how many of its pods found a node or did not."""

@@ -7,8 +7,6 @@ from typing import ClassVar
 from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import Placement, Victim, homeless
 
-__all__ = ["BudgetUse", "DrainResult", "DrainedNode", "DrainedPod", "Remaining"]
-
 
 class DrainedPod(Value, frozen=True, kw_only=True):
     """A pod of a node that is drained.

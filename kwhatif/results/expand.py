@@ -9,8 +9,6 @@ import msgspec
 from kwhatif.results.parts import Result, Value
 from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan
 
-__all__ = ["ChangeRecord", "ExpandResult", "ExpandedPod"]
-
 
 class ChangeRecord(Value, frozen=True, kw_only=True):
     """What one step of admission filled in or altered."""

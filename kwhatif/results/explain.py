@@ -7,8 +7,6 @@ from typing import ClassVar
 from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import FailedCreate, Placement, Refusal, Score, Victim
 
-__all__ = ["Blocker", "Comparison", "Eviction", "ExplainResult", "Fix", "NodeReport", "PodReport"]
-
 
 class Blocker(Value, frozen=True, kw_only=True):
     """One reason why a node is out. ``reported`` marks those that upstream's message counts."""

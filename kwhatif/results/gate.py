@@ -10,8 +10,6 @@ import msgspec
 from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import Placement
 
-__all__ = ["Change", "Exemption", "Finding", "GateResult", "Location", "RuleOutcome", "Subject"]
-
 Level = Literal["error", "warn", "off"]
 Status = Literal["passed", "warned", "failed", "off", "exempted", "not applicable"]
 

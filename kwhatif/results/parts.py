@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 
 import msgspec
 
-__all__ = ["API_VERSION", "Fidelity", "Gap", "Result", "Value"]
-
 API_VERSION = "kwhatif.dev/v1"
 
 

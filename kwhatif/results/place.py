@@ -9,23 +9,6 @@ import msgspec
 
 from kwhatif.results.parts import Fidelity, Result, Value
 
-__all__ = [
-    "AllocatedDevice",
-    "ClaimDevices",
-    "EventRecord",
-    "FailedCreate",
-    "PlaceResult",
-    "Placement",
-    "Refusal",
-    "RefusedField",
-    "RolloutPlan",
-    "RolloutStep",
-    "Score",
-    "TimelineEntry",
-    "Victim",
-    "homeless",
-]
-
 
 class Victim(Value, frozen=True, kw_only=True):
     """A pod that has to leave. ``budgets`` are those its eviction counts against, ``violates`` if one breaks.

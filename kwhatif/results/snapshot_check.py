@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from kwhatif.results.parts import Result, Value
 
-__all__ = ["CheckResult", "Finding"]
-
 
 class Finding(Value, frozen=True, kw_only=True):
     """One thing that is wrong. ``level`` is ``error`` or ``warning``; ``place`` is a path within ``source``."""

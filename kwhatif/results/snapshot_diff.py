@@ -6,8 +6,6 @@ from typing import Any
 
 from kwhatif.results.parts import Result, Value
 
-__all__ = ["DiffResult", "FieldChange", "ObjectChange", "Replaced"]
-
 
 class FieldChange(Value, frozen=True, kw_only=True):
     """A field that has another value; None where it is absent."""

@@ -6,17 +6,6 @@ import msgspec
 
 from kwhatif.results.parts import Result, Value
 
-__all__ = [
-    "ClassUse",
-    "DeviceUse",
-    "InfoResult",
-    "Missing",
-    "NodeGroup",
-    "NodeUse",
-    "PendingReason",
-    "ResourceUse",
-]
-
 
 class ResourceUse(Value, frozen=True, kw_only=True):
     """One resource on some nodes: cpu in millicores, all else in bytes or pieces.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from kwhatif.results.parts import Result, Value
 
-__all__ = ["KindCount", "TrimResult", "TrimmedPod"]
-
 
 class TrimmedPod(Value, frozen=True, kw_only=True):
     """What becomes of a pod, before and after: its node and score, or the message of its last failure."""

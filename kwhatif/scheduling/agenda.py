@@ -6,8 +6,6 @@ import heapq
 from collections.abc import Callable
 from enum import IntEnum
 
-__all__ = ["Agenda", "Kind", "next_tick"]
-
 
 class Kind(IntEnum):
     """What happens first when several things happen at one moment."""

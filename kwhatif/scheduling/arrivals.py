@@ -9,8 +9,6 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.workloads.claims_from_templates import device_claims
 from kwhatif.workloads.ephemeral_claims import ephemeral_claims
 
-__all__ = ["with_claims"]
-
 
 def with_claims(pod: Pod, cluster: Cluster) -> Pod:
     """The pod with its claims in the cluster, and in its status where that names them."""

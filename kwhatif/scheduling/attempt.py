@@ -17,8 +17,6 @@ from kwhatif.framework.status import EXTENDER, Status
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.asking import Asking
 
-__all__ = ["Attempt", "rejectors_of"]
-
 NOBODY: IntpArray = np.zeros(0, np.intp)
 
 

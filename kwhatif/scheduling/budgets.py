@@ -12,8 +12,6 @@ from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
 
-__all__ = ["Budgets"]
-
 
 class Budgets:
     """The budgets of a cluster with their selectors compiled. Falsy when there are none."""

@@ -23,8 +23,6 @@ from kwhatif.scheduling.queue import Hints
 from kwhatif.scheduling.schedule_one import Observer, Scheduler, Shared
 from kwhatif.scheduling.setup import Setup
 
-__all__ = ["MOST_ATTEMPTS", "Driver", "Options"]
-
 MOST_ATTEMPTS = 3
 """A pod is tried again at once after its victims left, but not for ever."""
 

@@ -26,17 +26,6 @@ from kwhatif.scheduling.preemption import Preemption
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.asking import Asking, Extenders
 
-__all__ = [
-    "devices_of",
-    "evictions",
-    "feasible_rows",
-    "node_reports",
-    "owner_of",
-    "scores_at",
-    "victim_of",
-    "victims_of",
-]
-
 
 def owner_of(pod: PodInfo) -> str:
     """``ReplicaSet/web-5d4c``, or nothing for a pod of its own."""

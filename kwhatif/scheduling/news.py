@@ -12,8 +12,6 @@ from kwhatif.api.core import Namespace
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.events import Event, Happening, Hint, always
 
-__all__ = ["hears_of_new_pod", "without_hints"]
-
 _SPREAD = "PodTopologySpread"
 
 

@@ -6,8 +6,6 @@ from collections import Counter
 
 from kwhatif.scheduling.attempt import Attempt
 
-__all__ = ["MOST_LOSSES", "Patience"]
-
 MOST_LOSSES = 10
 """A pod that had a node, or had pods evicted for it, so many times and lost it every time, is left alone; so is one
 that met so many errors."""

@@ -28,8 +28,6 @@ from kwhatif.scheduling.victims import Claim, VictimTable, by_importance
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.asking import Extenders
 
-__all__ = ["CRITERIA", "Candidates", "Preemption", "choose"]
-
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "no candidate node for preemption"

@@ -18,8 +18,6 @@ from kwhatif.framework.status import Status
 from kwhatif.scheduling.news import hears_of_new_pod
 from kwhatif.versions import Features, features_of
 
-__all__ = ["LEFTOVER_AFTER", "QueuedPod", "SchedulingQueue"]
-
 LEFTOVER_AFTER = 300.0
 """A pod that nothing has brought back is tried again after so many seconds."""
 

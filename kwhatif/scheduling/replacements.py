@@ -15,8 +15,6 @@ from kwhatif.api.core import Pod, PodStatus
 from kwhatif.api.meta import OwnerReference
 from kwhatif.cluster.shapes import PodInfo
 
-__all__ = ["GRACE_PERIOD", "Replacements", "grace_of"]
-
 GRACE_PERIOD = 30
 AT_ONCE = ("ReplicaSet", "ReplicationController", "Job")
 ONCE_GONE = ("StatefulSet", "DaemonSet")

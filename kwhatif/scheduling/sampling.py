@@ -9,8 +9,6 @@ import numpy as np
 
 from kwhatif.cluster.types import BoolArray, IntpArray
 
-__all__ = ["nodes_to_find", "sample"]
-
 ALWAYS = 100
 """So many feasible nodes are looked for in any case."""
 LEAST_PERCENTAGE = 5

@@ -27,8 +27,6 @@ from kwhatif.scheduling.sampling import nodes_to_find, sample
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.asking import Asking, Extenders
 
-__all__ = ["NO_NODES", "Observer", "Profile", "Scheduler", "Shared"]
-
 NO_NODES = "no nodes available to schedule pods"
 _MEMORY = 4_000_000
 """How many nodes' answers are kept at most, over all shapes."""

@@ -25,8 +25,6 @@ from kwhatif.versions import Features
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.asking import Extenders
 
-__all__ = ["Setup"]
-
 PluginClass = type[Plugin[Any, Any]]
 
 

@@ -22,8 +22,6 @@ from kwhatif.scheduling.patience import MOST_LOSSES, Patience
 from kwhatif.scheduling.queue import LEFTOVER_AFTER, QueuedPod, SchedulingQueue
 from kwhatif.scheduling.replacements import Replacements, grace_of
 
-__all__ = ["Simulator"]
-
 BACKOFF_TICK, LEFTOVER_TICK = 1.0, 30.0
 
 

@@ -14,8 +14,6 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 
-__all__ = ["Claim", "VictimTable", "by_importance"]
-
 
 @dataclass(frozen=True, slots=True)
 class Claim:

@@ -18,8 +18,6 @@ from kwhatif.api.selector_text import parse_selector
 from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.errors import InputError
 
-__all__ = ["chosen_nodes", "chosen_pods", "is_selector", "node_named"]
-
 _NO_NAME = re.compile(r"[=!,()<>\[\] ]")
 _POD_PREFIX = re.compile(r"(?:pods?|po)/")
 

@@ -28,8 +28,6 @@ from kwhatif.snapshot.read.items import (
     resource_of,
 )
 
-__all__ = ["Collected", "twice"]
-
 # Where the objects of one namespace are read: /apis/apps/v1/namespaces/shop/deployments.
 _OF_NAMESPACE = re.compile(r".*/namespaces/([^/]+)/[^/]+")
 _OWN_NAMESPACE = "kube-system"

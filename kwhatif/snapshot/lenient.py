@@ -30,8 +30,6 @@ from kwhatif.snapshot.read.items import Item, check_name, decode, decoded_list, 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
-__all__ = ["Lenient", "Place", "Problem", "read_leniently"]
-
 _MOST_PROBLEMS = 10_000
 """With so many behind, the rest of a file's documents is not looked at."""
 

@@ -20,8 +20,6 @@ from kwhatif.versions.rules.of_resources import ResourceRules
 from kwhatif.versions.rules.of_topology import TopologyRules
 from kwhatif.versions.rules.of_volumes import VolumeRules
 
-__all__ = ["Features", "features_of", "rows", "unread_gates"]
-
 
 class _Tables(
     ConfigurationRules,

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["DEPENDENCIES", "GATES"]
-
 # gate -> its stages, oldest first. The first row of a gate that was gone by 1.31 may say 1.29 for what is older.
 GATES: Mapping[str, str] = {
     "AdmissionWebhookMatchConditions": "1.27 alpha off, 1.28 beta on, 1.30 ga on locked, 1.33 gone",

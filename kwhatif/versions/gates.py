@@ -14,8 +14,6 @@ from kwhatif.errors import UsageError
 from kwhatif.versions.gate_stages import DEPENDENCIES, GATES
 from kwhatif.versions.minors import SUPPORTED_MINORS, number_of
 
-__all__ = ["ALL", "Stage", "parse_gates", "stage_of", "stages", "with_gates"]
-
 _CHECKED_SINCE = "1.35"
 """The minor since which kube-scheduler checks that the gates which one needs are on."""
 

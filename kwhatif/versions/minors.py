@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 from kwhatif.errors import UsageError
 
-__all__ = ["DEFAULT_MINOR", "LEGACY_MINOR", "SUPPORTED_MINORS", "in_order", "minor_of", "nearest", "number_of"]
-
 SUPPORTED_MINORS = ("1.29", "1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
 DEFAULT_MINOR = "1.36"
 LEGACY_MINOR = "1.22"

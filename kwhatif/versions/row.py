@@ -8,8 +8,6 @@ from typing import cast
 from kwhatif.versions.gates import stage_of
 from kwhatif.versions.minors import number_of
 
-__all__ = ["AREAS", "Row", "Whose"]
-
 AREAS = frozenset({"configuration", "extenders", "messages", "queue", "PreFilter", "Filter", "PostFilter", "Score"})
 """Whose a rule is that belongs to no plugin: an extension point, or something beside them all."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.whatif.edits.kind import Given
 
-__all__ = ["ManifestOptions", "SchedulerOptions", "capacity", "diff", "drain", "expand", "explain", "gate", "place"]
-
 Path: TypeAlias = str | os.PathLike[str]
 
 Manifests: TypeAlias = Path | Mapping[str, Any] | Sequence[Path | Mapping[str, Any]]

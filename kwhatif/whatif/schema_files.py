@@ -21,8 +21,6 @@ from kwhatif.whatif.gate import gate_policy
 from kwhatif.whatif.gate.registry import in_tree
 from kwhatif.whatif.gate.rule import LEVELS, Parameters
 
-__all__ = ["SCHEMAS", "schema_text"]
-
 Schema = dict[str, Any]
 
 _LEVELS = [*LEVELS, False]

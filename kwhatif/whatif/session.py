@@ -23,8 +23,6 @@ from kwhatif.scheduling.driver import Driver, Options
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 
-__all__ = ["Asked", "Session", "pending_pods"]
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:

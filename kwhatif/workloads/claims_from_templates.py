@@ -17,8 +17,6 @@ from kwhatif.api.devices import ClaimStatus, ResourceClaim, ResourceClaimTemplat
 from kwhatif.api.meta import ObjectMeta, OwnerReference
 from kwhatif.api.quantity import plain_quantity
 
-__all__ = ["device_claims", "plain_device_claims"]
-
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 
 

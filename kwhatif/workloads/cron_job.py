@@ -10,8 +10,6 @@ from kwhatif.workloads.job import make_job
 from kwhatif.workloads.making import Making
 from kwhatif.workloads.objects import copied, integer, name_of, namespace_of, owner_reference, section
 
-__all__ = ["make_cron_job"]
-
 LONGEST_JOB_NAME = 63
 
 

@@ -15,8 +15,6 @@ from kwhatif.workloads.making import Making
 from kwhatif.workloads.objects import group_of, integer, name_of, section
 from kwhatif.workloads.pods import pod_from_template
 
-__all__ = ["TemplatePath", "make_custom"]
-
 _FORM = re.compile(r"(?:(?P<group>[^/=]*)/)?(?P<kind>[^/=]+)=\$(?P<path>(?:\.[^.\[\]]+|\[\d+\])+)")
 _PART = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 

@@ -15,8 +15,6 @@ from kwhatif.workloads.node_check import NodeCheck
 from kwhatif.workloads.objects import annotations_of, name_of, section
 from kwhatif.workloads.pods import pod_from_template
 
-__all__ = ["GENERATION", "REVISION", "daemon_pod", "generation_of", "make_daemon_set", "target_of"]
-
 REVISION = "controller-revision-hash"
 GENERATION = "pod-template-generation"
 _GENERATION_ANNOTATION = "deprecated.daemonset.template.generation"

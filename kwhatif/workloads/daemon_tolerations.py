@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from kwhatif.admission.answer import Object
 
-__all__ = ["with_daemon_tolerations"]
-
 _ALWAYS = (
     ("not-ready", "NoExecute"),
     ("unreachable", "NoExecute"),

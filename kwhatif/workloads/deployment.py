@@ -12,8 +12,6 @@ from kwhatif.workloads.objects import copied, integer, name_of, namespace_of, ow
 from kwhatif.workloads.replica_set import make_replicas
 from kwhatif.workloads.templates import HASH_LABEL
 
-__all__ = ["DESIRED", "MAXIMUM", "hashed_template", "make_deployment", "replica_set_name", "surge_of"]
-
 DESIRED = "deployment.kubernetes.io/desired-replicas"
 MAXIMUM = "deployment.kubernetes.io/max-replicas"
 REVISION = "deployment.kubernetes.io/revision"

@@ -12,8 +12,6 @@ from kwhatif.api.core import Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.others import PersistentVolumeClaim
 
-__all__ = ["ephemeral_claims"]
-
 
 def ephemeral_claims(pod: Pod) -> Iterator[PersistentVolumeClaim]:
     """A claim for each generic ephemeral volume, named after pod and volume and owned by the pod."""

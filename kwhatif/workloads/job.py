@@ -11,8 +11,6 @@ from kwhatif.workloads.naming import within
 from kwhatif.workloads.objects import copied, integer, name_of, section, uid_of
 from kwhatif.workloads.pods import pod_from_template
 
-__all__ = ["make_job"]
-
 INDEX = "batch.kubernetes.io/job-completion-index"
 OWN_CONTROLLER = "kubernetes.io/job-controller"
 LONGEST_GENERATED = 58

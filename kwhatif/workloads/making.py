@@ -14,8 +14,6 @@ from kwhatif.admission.world import World
 from kwhatif.workloads.objects import name_of, namespace_of
 from kwhatif.workloads.pods import device_claims, ephemeral_claims
 
-__all__ = ["Failed", "Made", "Making", "Server"]
-
 
 class Server(Protocol):
     """The part of the API server that controllers talk to."""

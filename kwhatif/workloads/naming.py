@@ -10,8 +10,6 @@ import hashlib
 from kwhatif.admission.answer import Object
 from kwhatif.workloads.templates import canonical
 
-__all__ = ["pod_prefix", "template_hash", "within"]
-
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _LENGTH = 5
 _LONGEST_NAME = 253

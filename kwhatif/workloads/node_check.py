@@ -16,8 +16,6 @@ from kwhatif.versions import features_of
 from kwhatif.workloads.daemon_tolerations import with_daemon_tolerations
 from kwhatif.workloads.objects import labels_of, name_of, section
 
-__all__ = ["NodeCheck", "Wanted", "taints_of"]
-
 _PREFIX = "node.kubernetes.io/"
 _BY_CONDITION = {
     ("Ready", "False"): "not-ready",

@@ -10,8 +10,6 @@ from datetime import datetime
 from kwhatif.admission.answer import Object
 from kwhatif.workloads.objects import section
 
-__all__ = ["is_over", "is_ready", "moment", "phase_of", "ready_since", "restarts_of"]
-
 
 def phase_of(pod: Object) -> str:
     """The phase; where a snapshot does not tell it, a pod with a node is taken to run."""

@@ -13,8 +13,6 @@ from kwhatif.workloads.claims_from_templates import plain_device_claims
 from kwhatif.workloads.naming import pod_prefix
 from kwhatif.workloads.objects import claim_template, copied, name_of, namespace_of, owner_reference, section, uid_of
 
-__all__ = ["device_claims", "ephemeral_claims", "pod_from_template", "template_of"]
-
 
 def pod_from_template(template: Object, owner: Object, prefix: str = "") -> Object:
     """A pod that ``owner`` controls and that shares nothing with the template; it has no name of its own yet."""

@@ -18,8 +18,6 @@ from kwhatif.admission.answer import Object
 from kwhatif.workloads.objects import annotations_of, section, uid_of
 from kwhatif.workloads.pod_status import is_over, moment, phase_of, ready_since, restarts_of
 
-__all__ = ["first_to_go"]
-
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _PHASES = ("Pending", "Unknown", "Running")
 

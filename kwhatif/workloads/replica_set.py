@@ -10,8 +10,6 @@ from kwhatif.workloads.making import Making
 from kwhatif.workloads.objects import integer, section
 from kwhatif.workloads.pods import pod_from_template
 
-__all__ = ["make_replicas"]
-
 
 def make_replicas(owner: Object, making: Making) -> None:
     spec = section(owner, "spec")

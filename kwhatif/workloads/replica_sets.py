@@ -24,8 +24,6 @@ from kwhatif.workloads.pods import template_of
 from kwhatif.workloads.rollout_state import Member, member_of
 from kwhatif.workloads.templates import HASH_LABEL, fits, same_template
 
-__all__ = ["ReplicaSets", "Sized", "found_replica_sets", "members_of", "owned_through_replica_sets"]
-
 
 @dataclass(eq=False, slots=True)
 class Sized:

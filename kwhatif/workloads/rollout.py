@@ -23,8 +23,6 @@ from kwhatif.workloads.rollout_replicas import ReplicasRollout
 from kwhatif.workloads.rollout_state import Admit, Gone, Ready, Rollout, Step
 from kwhatif.workloads.rollout_stateful_set import StatefulSetRollout
 
-__all__ = ["Plan", "plan"]
-
 
 class Plan(Iterator[Step]):
     """The steps of an update, made as they are asked for, and what has come of it so far."""

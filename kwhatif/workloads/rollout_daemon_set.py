@@ -19,8 +19,6 @@ from kwhatif.workloads.rollout_replicas import owned_by
 from kwhatif.workloads.rollout_state import Admit, Member, Rollout, member_of
 from kwhatif.workloads.templates import same_template
 
-__all__ = ["DaemonSetRollout"]
-
 
 @dataclass
 class DaemonSetRollout(Rollout):

@@ -19,8 +19,6 @@ from kwhatif.workloads.replica_sets import ReplicaSets, Sized, found_replica_set
 from kwhatif.workloads.rollout_replicas import adjust
 from kwhatif.workloads.rollout_state import Admit, Member, Rollout
 
-__all__ = ["DeploymentRollout"]
-
 
 @dataclass
 class DeploymentRollout(Rollout):

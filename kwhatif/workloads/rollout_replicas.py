@@ -17,8 +17,6 @@ from kwhatif.workloads.ranking import first_to_go
 from kwhatif.workloads.rollout_state import Admit, Member, Rollout, member_of
 from kwhatif.workloads.templates import same_template
 
-__all__ = ["ReplicasRollout", "adjust", "owned_by"]
-
 
 def owned_by(owner: Object, pods: Sequence[Object]) -> list[Object]:
     """The pods that an object controls."""

@@ -14,8 +14,6 @@ from kwhatif.workloads.objects import name_of, section
 from kwhatif.workloads.pod_status import is_over, is_ready
 from kwhatif.workloads.pods import ephemeral_claims
 
-__all__ = ["Admit", "Counts", "Gone", "Member", "Ready", "Rollout", "Step", "member_of"]
-
 Ready = Callable[[Object], bool]
 """Asked between two steps of every pod that the plan made and that is not ready: has it become so?"""
 

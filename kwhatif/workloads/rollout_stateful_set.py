@@ -16,8 +16,6 @@ from kwhatif.workloads.rollout_state import Admit, Member, Rollout, member_of
 from kwhatif.workloads.stateful_set import REVISION, claims_of, one_by_one, revision_of, start_of, stateful_pod
 from kwhatif.workloads.templates import same_template
 
-__all__ = ["StatefulSetRollout"]
-
 
 @dataclass
 class StatefulSetRollout(Rollout):

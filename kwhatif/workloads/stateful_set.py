@@ -13,8 +13,6 @@ from kwhatif.workloads.naming import template_hash
 from kwhatif.workloads.objects import claim_template, copied, integer, name_of, namespace_of, section
 from kwhatif.workloads.pods import pod_from_template
 
-__all__ = ["claims_of", "make_stateful_set", "one_by_one", "revision_of", "start_of", "stateful_pod"]
-
 REVISION = "controller-revision-hash"
 POD_NAME = "statefulset.kubernetes.io/pod-name"
 POD_INDEX = "apps.kubernetes.io/pod-index"

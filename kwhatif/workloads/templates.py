@@ -11,8 +11,6 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.updates.normal import plain
 from kwhatif.workloads.objects import copied, section
 
-__all__ = ["HASH_LABEL", "canonical", "fits", "same_template"]
-
 HASH_LABEL = "pod-template-hash"
 
 

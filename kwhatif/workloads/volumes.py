@@ -29,8 +29,6 @@ from kwhatif.api.quantity import Quantity
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.storage import BIND_COMPLETED, class_of_claim, class_of_volume
 
-__all__ = ["settle_volumes"]
-
 R = TypeVar("R", bound=Resource)
 
 _BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"

@@ -19,8 +19,6 @@ from kwhatif.admission.request import Request
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_metadata import check_metadata
 
-__all__ = ["custom_strategy"]
-
 _UNCHECKED = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"

@@ -16,8 +16,6 @@ from kwhatif.admission.schema.decoding import Misfit, unknown_fields
 from kwhatif.admission.schema.table import FieldType, Served, Types
 from kwhatif.admission.world import World
 
-__all__ = ["Definition", "SchemaTypes", "definition_of", "fill_defaults", "may_be_aggregated", "read_custom"]
-
 _META = ("apiVersion", "kind", "metadata")
 _METADATA = "meta.v1.ObjectMeta"
 _AGGREGATED = (".openshift.io", "metrics.k8s.io", ".coreos.com")

@@ -13,8 +13,6 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.custom.schemas import Wrong
 from kwhatif.admission.validation.name_rules import dns_1035_label
 
-__all__ = ["embedded", "repeated"]
-
 
 def _within(value: Any, schema: Object, path: str) -> Iterator[tuple[Any, Object, str]]:
     """The values in a value with their schemas and paths."""

@@ -22,8 +22,6 @@ from kwhatif.cel.program import Program
 from kwhatif.cel.standard import duration_of, timestamp_of
 from kwhatif.cel.values import Optional
 
-__all__ = ["broken_rules", "has_rules", "rule_program"]
-
 _LIMIT = 1_000_000
 # fmt: off
 _KEYWORDS = frozenset([

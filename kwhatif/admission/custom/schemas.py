@@ -18,8 +18,6 @@ from kwhatif.cel.faults import Fault
 from kwhatif.cel.formatting import text_of
 from kwhatif.cel.patterns import search
 
-__all__ = ["MISSING", "Wrong", "against_schema", "note", "same"]
-
 MISSING: Any = object()
 """The old value of what is new."""
 _TYPES: dict[type, tuple[str, str]] = {

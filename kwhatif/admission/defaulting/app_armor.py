@@ -11,8 +11,6 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_profiles import APP_ARMOR
 from kwhatif.admission.validation.validate_security import check_profile
 
-__all__ = ["copy_app_armor", "profile_of"]
-
 _NAMES = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault"}
 _LOCAL = "localhost/"
 

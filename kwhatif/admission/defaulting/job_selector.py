@@ -8,8 +8,6 @@ from __future__ import annotations
 from kwhatif.admission.request import Request, within
 from kwhatif.admission.world import name_of
 
-__all__ = ["generate_selector"]
-
 _UID = "batch.kubernetes.io/controller-uid"
 
 

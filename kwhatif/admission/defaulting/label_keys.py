@@ -8,8 +8,6 @@ from __future__ import annotations
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import Request, each
 
-__all__ = ["merge_label_keys"]
-
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 

@@ -13,8 +13,6 @@ from kwhatif.admission.plugins.container_amounts import amounts, of_containers, 
 from kwhatif.admission.request import Request, each, within
 from kwhatif.api.quantity import Quantity
 
-__all__ = ["default_pod", "default_pod_spec"]
-
 STEP = "Defaults"
 _FEW = 10**15  # far from where a quantity no longer fits in an int64
 

@@ -11,8 +11,6 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.defaulting.pod_defaults import STEP, default_pod, default_pod_spec
 from kwhatif.admission.request import Request, copied, each, within
 
-__all__ = ["FILLERS"]
-
 _MANY = 2**31 - 1
 _ROLLING = "RollingUpdate"
 

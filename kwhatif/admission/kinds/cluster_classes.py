@@ -20,8 +20,6 @@ from kwhatif.admission.validation.validate_resources import check_overhead
 from kwhatif.admission.validation.validate_tolerations import check_tolerations
 from kwhatif.admission.world import name_of
 
-__all__ = ["STRATEGIES"]
-
 _MOST_PARAMETERS, _LONGEST_PARAMETERS = 512, 256 * 1024
 _HIGHEST_OF_USERS = 1_000_000_000
 _SYSTEM = "system-"

@@ -19,8 +19,6 @@ from kwhatif.admission.validation.name_rules import config_key
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_metadata import check_metadata
 
-__all__ = ["STRATEGIES"]
-
 _LARGEST = 1024 * 1024
 _ACCOUNT = "kubernetes.io/service-account.name"
 _DOCKER = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}

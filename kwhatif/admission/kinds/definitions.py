@@ -23,8 +23,6 @@ from kwhatif.cel.expression_types import BOOL, STRING
 from kwhatif.cel.faults import Fault
 from kwhatif.cel.patterns import search
 
-__all__ = ["STRATEGIES"]
-
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _MIXED = "may have mixed case, but should otherwise match: "

@@ -11,8 +11,6 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.request import each
 from kwhatif.admission.validation.name_rules import label_value
 
-__all__ = ["DEPRECATED_LABELS", "term_warnings"]
-
 DEPRECATED_LABELS = {
     "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
     "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',

@@ -17,8 +17,6 @@ from kwhatif.admission.validation.validate_metadata import check_metadata
 from kwhatif.admission.validation.validate_resources import check_container_resource_name
 from kwhatif.api.quantity import Quantity
 
-__all__ = ["STRATEGIES"]
-
 _USUAL_METRIC = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization"}}}
 _USUAL_PERCENTAGE = 80
 _RULES: dict[str, Object] = {

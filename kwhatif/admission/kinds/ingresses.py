@@ -22,8 +22,6 @@ from kwhatif.admission.validation.name_rules import (
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_metadata import check_metadata
 
-__all__ = ["STRATEGIES"]
-
 _CLASS = "kubernetes.io/ingress.class"
 _TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _NOT_WITHIN = ("//", "/./", "/../", "%2f", "%2F")

@@ -20,8 +20,6 @@ from kwhatif.admission.validation.validate_resources import (
 )
 from kwhatif.api.quantity import Quantity
 
-__all__ = ["STRATEGIES"]
-
 _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 _NOT_OF_PODS = "may not be specified when `type` is 'Pod'"
 _STORAGE_NEEDED = "either minimum or maximum storage value is required, but neither was provided"

@@ -15,8 +15,6 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_affinity import check_label_selector
 from kwhatif.admission.validation.validate_metadata import check_metadata
 
-__all__ = ["STRATEGIES"]
-
 _TYPES = ("Ingress", "Egress")
 
 

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import each
 
-__all__ = ["overlaps"]
-
 _File = tuple[str, str]
 """A path in a volume, and what it comes from where a volume has several sources."""
 

@@ -15,8 +15,6 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_metadata import check_metadata
 from kwhatif.admission.validation.validate_volumes import check_claim_spec
 
-__all__ = ["STRATEGIES", "claim_warnings"]
-
 _CLASS = "volume.beta.kubernetes.io/storage-class"
 
 

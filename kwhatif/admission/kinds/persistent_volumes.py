@@ -22,8 +22,6 @@ from kwhatif.admission.validation.validate_volume_sources import SOURCE_CHECKS
 from kwhatif.admission.validation.validate_volumes import check_access_modes
 from kwhatif.api.quantity import Quantity
 
-__all__ = ["STRATEGIES"]
-
 # In the order in which upstream looks for them.
 _SOURCES = (
     *("hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte"),

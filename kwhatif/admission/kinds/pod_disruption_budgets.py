@@ -12,8 +12,6 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_affinity import check_label_selector
 from kwhatif.admission.validation.validate_metadata import check_usual_metadata
 
-__all__ = ["STRATEGIES"]
-
 
 def _check(problems: Problems, obj: Object) -> None:
     spec = obj.get("spec") or {}

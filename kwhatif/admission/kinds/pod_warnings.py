@@ -18,8 +18,6 @@ from kwhatif.admission.validation.addresses import address_warnings
 from kwhatif.admission.validation.name_rules import dns_label
 from kwhatif.admission.validation.validate_profiles import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD
 
-__all__ = ["claim_warnings", "name_warnings", "pod_warnings"]
-
 _ANNOTATIONS = {
     "scheduler.alpha.kubernetes.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
     "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',

@@ -20,8 +20,6 @@ from kwhatif.admission.validation.validate_metadata import check_metadata
 from kwhatif.admission.world import name_of
 from kwhatif.cel.expression_types import Kind
 
-__all__ = ["STRATEGIES", "check_conditions", "check_rule"]
-
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _MUTABLE = ("CREATE", "UPDATE")
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")

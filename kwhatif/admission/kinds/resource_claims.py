@@ -18,8 +18,6 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_metadata import check_metadata
 from kwhatif.golang.spelling import go_json
 
-__all__ = ["STRATEGIES"]
-
 _MOST, _MOST_ALTERNATIVES = 32, 8
 _LONGEST_DOMAIN, _LONGEST_NAME, _LONGEST_PARAMETERS = 63, 32, 10 * 1024
 _REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"

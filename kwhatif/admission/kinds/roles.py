@@ -16,8 +16,6 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_affinity import check_label_selector
 from kwhatif.admission.validation.validate_metadata import check_usual_metadata
 
-__all__ = ["STRATEGIES"]
-
 _GROUP = "rbac.authorization.k8s.io"
 _BOTH = "rules cannot apply to both regular resources and non-resource URLs"
 

@@ -16,8 +16,6 @@ from kwhatif.admission.validation.choices import check_choice
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.world import World, name_of
 
-__all__ = ["allocate", "check_cluster_ips", "default_cluster_ips", "headless"]
-
 _NODE_PORTS = range(30000, 32768)
 _ITS_OWN = "10.96.0.1"
 _FAMILIES = ("IPv4", "IPv6")

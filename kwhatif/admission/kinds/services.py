@@ -23,8 +23,6 @@ from kwhatif.admission.validation.name_rules import check_labels, dns_label, dns
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_metadata import check_metadata
 
-__all__ = ["STRATEGIES"]
-
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _BALANCER_ONLY = "may only be used when `type` is 'LoadBalancer'"
 _HINTS, _MODE = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"

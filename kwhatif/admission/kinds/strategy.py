@@ -17,8 +17,6 @@ from kwhatif.admission.resources import group_of
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_metadata import check_metadata, check_usual_metadata
 
-__all__ = ["Strategy", "strategy_of"]
-
 
 def _nothing(*given: object) -> None:
     """What a kind does that needs nothing of its own."""

@@ -19,8 +19,6 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_affinity import check_label_selector
 from kwhatif.admission.validation.validate_metadata import check_metadata
 
-__all__ = ["STRATEGIES"]
-
 _SIDE_EFFECTS = ("None", "NoneOnDryRun")
 _REVIEWS = ("v1", "v1beta1")
 _FORM = "; desired format: https://host[/path]"

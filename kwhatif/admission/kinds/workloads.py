@@ -15,8 +15,6 @@ from kwhatif.admission.validation.validate_metadata import check_metadata
 from kwhatif.admission.validation.validate_workload import CHECKERS
 from kwhatif.admission.world import name_of
 
-__all__ = ["STRATEGIES"]
-
 _MANY_COMPLETIONS, _MANY_AT_ONCE = 100_000, 10_000
 _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 _PODS = "Pod names and hostnames"

@@ -13,8 +13,6 @@ from kwhatif.admission.request import each
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.errors import InputError
 
-__all__ = ["Amounts", "amounts", "of_containers", "of_pod", "pod_level_resource"]
-
 Amounts = dict[str, Quantity]
 
 

@@ -9,8 +9,6 @@ from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.request import Request, within
 from kwhatif.admission.world import World, name_of
 
-__all__ = ["admit"]
-
 _DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from kwhatif.admission.answer import Refused
 from kwhatif.admission.request import Request, each, within
 
-__all__ = ["admit"]
-
 _KEYS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _SECONDS = 300
 

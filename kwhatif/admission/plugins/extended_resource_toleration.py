@@ -10,8 +10,6 @@ from kwhatif.admission.plugins.toleration_merging import with_toleration
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.validation.resource_names import is_extended
 
-__all__ = ["admit"]
-
 
 def admit(request: Request) -> Refused | None:
     if request.kind != "Pod":

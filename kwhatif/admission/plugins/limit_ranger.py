@@ -14,8 +14,6 @@ from kwhatif.admission.plugins.limit_rules import broken_rules
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.world import name_of
 
-__all__ = ["admit", "validate"]
-
 _CONTAINERS = {"containers": "container", "initContainers": "init container"}
 
 

@@ -11,8 +11,6 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.plugins.container_amounts import Amounts, amounts
 from kwhatif.api.quantity import Quantity
 
-__all__ = ["broken_rules"]
-
 _MAX_MILLI = (2**63 - 1) // 1000
 _NOTHING = Quantity.from_units(0)
 

@@ -17,8 +17,6 @@ from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.schema.table import newest_types
 from kwhatif.admission.world import name_of
 
-__all__ = ["admit"]
-
 _KIND = "MutatingAdmissionPolicy"
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from kwhatif.admission.answer import Cause, Refused
 from kwhatif.admission.request import Request
 
-__all__ = ["admit"]
-
 
 def admit(request: Request) -> Refused | None:
     """A world in which no namespace was ever seen says nothing about them, and neither do we."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 from kwhatif.admission.answer import Refused
 from kwhatif.admission.request import Request, within
 
-__all__ = ["admit"]
-
 _ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector"
 _CONFLICT = "pod node label selector conflicts with its namespace node label selector"
 

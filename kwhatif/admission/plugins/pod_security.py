@@ -19,8 +19,6 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.world import name_of
 from kwhatif.api.kinds import kind_named
 
-__all__ = ["Level", "level_of", "validate"]
-
 LABEL = "pod-security.kubernetes.io/"
 LEVELS = ("privileged", "baseline", "restricted")
 _VERSION = re.compile(r"v1\.(0|[1-9][0-9]*)")

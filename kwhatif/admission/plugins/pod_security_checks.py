@@ -13,8 +13,6 @@ from functools import lru_cache, partial
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import each
 
-__all__ = ["NEWEST", "Violation", "violations"]
-
 NEWEST = 35
 """The last minor that changed a check."""
 

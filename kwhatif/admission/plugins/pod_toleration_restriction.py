@@ -13,8 +13,6 @@ from kwhatif.admission.plugins.quota_scopes import best_effort
 from kwhatif.admission.plugins.toleration_merging import merged, within_whitelist
 from kwhatif.admission.request import Request, copied, each, within
 
-__all__ = ["admit", "validate"]
-
 _STEP = "PodTolerationRestriction"
 _DEFAULTS = "scheduler.alpha.kubernetes.io/defaultTolerations"
 _WHITELIST = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"

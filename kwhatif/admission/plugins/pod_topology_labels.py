@@ -9,8 +9,6 @@ from __future__ import annotations
 from kwhatif.admission.answer import Refused
 from kwhatif.admission.request import Request, within
 
-__all__ = ["admit"]
-
 _KEYS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 

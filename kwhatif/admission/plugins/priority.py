@@ -11,8 +11,6 @@ from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.request import Request, within
 from kwhatif.admission.world import World, name_of
 
-__all__ = ["SYSTEM_CLASSES", "admit", "validate"]
-
 _STEP = "Priority"
 _LOWER = "PreemptLowerPriority"
 SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}

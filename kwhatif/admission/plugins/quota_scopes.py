@@ -11,8 +11,6 @@ from kwhatif.admission.request import each
 from kwhatif.admission.resources import known_kind
 from kwhatif.api.quantity import Quantity
 
-__all__ = ["best_effort", "in_scope"]
-
 _NOTHING = Quantity.from_units(0)
 
 

@@ -14,8 +14,6 @@ from kwhatif.admission.resources import known_kind, resource_name
 from kwhatif.admission.validation.resource_names import is_extended, is_native
 from kwhatif.api.quantity import Quantity
 
-__all__ = ["counted_names", "must_specify", "usage"]
-
 _ONE = Quantity.from_units(1)
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 _BY_CLASS = ".storageclass.storage.k8s.io/"

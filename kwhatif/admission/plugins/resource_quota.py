@@ -17,8 +17,6 @@ from kwhatif.admission.request import Request
 from kwhatif.admission.world import World, name_of, namespace_of
 from kwhatif.api.quantity import Quantity
 
-__all__ = ["Quotas"]
-
 _NOTHING = Quantity.from_units(0)
 _Key = tuple[str, str]
 

@@ -10,8 +10,6 @@ from kwhatif.admission.plugins.container_amounts import amounts
 from kwhatif.admission.plugins.toleration_merging import merged
 from kwhatif.admission.request import Request, copied, each, within
 
-__all__ = ["admit", "validate"]
-
 _STEP = "RuntimeClass"
 _DIFFERS = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 _BY_HAND = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"

@@ -12,8 +12,6 @@ from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.world import name_of
 
-__all__ = ["admit"]
-
 MIRROR = "kubernetes.io/config.mirror"
 ENFORCE = "kubernetes.io/enforce-mountable-secrets"
 

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Sequence
 
 from kwhatif.admission.answer import Object
 
-__all__ = ["covers", "merged", "with_toleration", "within_whitelist"]
-
 _FIELDS = ("key", "operator", "value", "effect")
 
 

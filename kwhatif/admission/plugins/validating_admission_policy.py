@@ -17,8 +17,6 @@ from kwhatif.admission.policies.view import values_of
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.world import name_of
 
-__all__ = ["validate"]
-
 _KIND = "ValidatingAdmissionPolicy"
 _CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413}
 _LONGEST_MESSAGE = 5 * 1024

@@ -24,8 +24,6 @@ from kwhatif.admission.schema.table import types_of
 from kwhatif.admission.world import World, name_of
 from kwhatif.versions import DEFAULT_MINOR
 
-__all__ = ["MUTATING", "VALIDATING", "mutating", "validating"]
-
 MUTATING, VALIDATING = "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"
 _CONFIGURATIONS = {MUTATING: "MutatingWebhookConfiguration", VALIDATING: "ValidatingWebhookConfiguration"}
 

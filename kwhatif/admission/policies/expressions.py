@@ -17,8 +17,6 @@ from kwhatif.cel.overloads import define, merged
 from kwhatif.cel.program import Program
 from kwhatif.cel.syntax import Call, Ident, Node, Select, parse
 
-__all__ = ["Failed", "Scenery", "asks_authorizer", "compiled", "evaluated"]
-
 COST_LIMIT = 1_000_000
 """What one expression may cost."""
 

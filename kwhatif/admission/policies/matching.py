@@ -16,8 +16,6 @@ from kwhatif.api.kinds import plural_of
 from kwhatif.api.meta import LabelSelector
 from kwhatif.api.selectors import Selector
 
-__all__ = ["EXEMPT", "matches", "operation_of", "selects"]
-
 EXEMPT = "admissionregistration.k8s.io"
 """What configures admission is not subject to it."""
 

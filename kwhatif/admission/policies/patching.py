@@ -16,8 +16,6 @@ from kwhatif.admission.schema.typed_patch import patch_errors
 from kwhatif.cel.operators import equal
 from kwhatif.cel.values import Struct
 
-__all__ = ["Inapplicable", "applied", "patched"]
-
 _ATOMIC = frozenset(
     (
         *("core.v1.ConfigMapKeySelector", "core.v1.FileKeySelector", "core.v1.LocalObjectReference"),

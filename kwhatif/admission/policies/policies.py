@@ -24,8 +24,6 @@ from kwhatif.cel.faults import Fault
 from kwhatif.cel.program import Program
 from kwhatif.cel.values import Lazy
 
-__all__ = ["Policy", "asked", "concerned", "params_of"]
-
 
 @dataclass(frozen=True)
 class Policy:

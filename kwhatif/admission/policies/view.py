@@ -14,8 +14,6 @@ from kwhatif.admission.resources import group_of
 from kwhatif.admission.world import name_of
 from kwhatif.api.kinds import TEMPLATES, plural_of
 
-__all__ = ["seen", "values_of"]
-
 _USER = {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}
 _CONTROLLERS = ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"]
 

@@ -15,8 +15,6 @@ from kwhatif.admission.schema.table import FieldType, Types, known_in
 from kwhatif.api.mismatch import described, step
 from kwhatif.api.quantity import Quantity, QuantityError
 
-__all__ = ["Misfit", "Unknown", "unknown_fields"]
-
 _NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _RANGES = {"int32": 1 << 31, "int64": 1 << 63}
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from kwhatif.admission.schema.table import FieldType, Types
 
-__all__ = ["fill_nulls"]
-
 _EMPTY = {"string": "", "bytes": "", "quantity": "0", "bool": False, "int32": 0, "int64": 0}
 
 

@@ -21,8 +21,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["FieldType", "Served", "Types", "known_in", "newest_types", "served_in", "spanned", "types_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class FieldType:

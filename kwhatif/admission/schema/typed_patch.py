@@ -12,8 +12,6 @@ from typing import Any
 
 from kwhatif.admission.schema.table import FieldType, Types
 
-__all__ = ["patch_errors"]
-
 # What may hold any plain value, as the published schema has no better word for it.
 _UNTYPED = ("any", "int-or-string", "quantity", "time", "microtime")
 _DEFAULT_KEYS = {"protocol": "TCP"}

@@ -17,8 +17,6 @@ from kwhatif.admission.updates.fields import Fields, fields_of, leaves, minus, s
 from kwhatif.admission.updates.merge import at, merged, without
 from kwhatif.admission.updates.owners import manifests_own
 
-__all__ = ["apply_in_client", "apply_in_server"]
-
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 

@@ -13,8 +13,6 @@ from kwhatif.admission.updates.apply import apply_in_client, apply_in_server
 from kwhatif.admission.updates.normal import same
 from kwhatif.admission.world import name_of
 
-__all__ = ["changed", "comparable", "count_generation"]
-
 _SERVERS = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 # The first change of a store makes revision 2: an object is never of this one.
 _NEVER = "1"

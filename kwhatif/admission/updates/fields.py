@@ -17,8 +17,6 @@ from typing import Any
 from kwhatif.admission.answer import Object
 from kwhatif.admission.schema.table import FieldType, Types
 
-__all__ = ["Fields", "fields_of", "item_key", "leaves", "minus", "parts", "spelt"]
-
 Fields = dict[str, Any]
 
 _ATOMIC_TYPES = frozenset(

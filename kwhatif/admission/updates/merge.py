@@ -11,8 +11,6 @@ from typing import Any
 from kwhatif.admission.schema.table import FieldType, Types
 from kwhatif.admission.updates.fields import item_key, parts
 
-__all__ = ["at", "merged", "without"]
-
 
 def merged(below: Any, above: Any, type_: FieldType | None, types: Types) -> Any:
     """``above`` on ``below``: what ``above`` does not speak of stays. Neither is changed, but parts are shared."""

@@ -12,8 +12,6 @@ from typing import Any
 from kwhatif.admission.answer import Object
 from kwhatif.api.quantity import Quantity, QuantityError
 
-__all__ = ["DEFAULTS", "differing", "plain", "same"]
-
 DEFAULTS: dict[str, Any] = {
     "allocationMode": "ExactCount",
     "apiVersion": "v1",

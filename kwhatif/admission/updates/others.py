@@ -12,8 +12,6 @@ from kwhatif.admission.updates.rules import IMMUTABLE, Fixed, Rules, immutable
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.api.quantity import Quantity
 
-__all__ = ["RULES"]
-
 _SET = "field is immutable when `immutable` is set"
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 _CLAIM = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"

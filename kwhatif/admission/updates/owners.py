@@ -14,8 +14,6 @@ from kwhatif.admission.schema.table import FieldType, Types
 from kwhatif.admission.updates.fields import Fields, parts
 from kwhatif.admission.updates.normal import DEFAULTS
 
-__all__ = ["manifests_own"]
-
 # Values that are filled in wherever the field is missing.
 _FILLED: dict[str, tuple[Any, ...]] = {key: (value,) for key, value in DEFAULTS.items()} | {
     "allocateLoadBalancerNodePorts": (True,),

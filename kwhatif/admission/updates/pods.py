@@ -11,8 +11,6 @@ from kwhatif.admission.updates.normal import differing, same
 from kwhatif.admission.updates.rules import Rules
 from kwhatif.admission.validation.problems import Problems
 
-__all__ = ["RULES"]
-
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _FIELDS = ",".join(
     (

@@ -18,8 +18,6 @@ from kwhatif.admission.updates.normal import same
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.world import World
 
-__all__ = ["IMMUTABLE", "Fixed", "Rules", "immutable", "rules_of"]
-
 IMMUTABLE = "field is immutable"
 
 

@@ -15,8 +15,6 @@ from kwhatif.admission.updates.rules import Rules
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.world import World
 
-__all__ = ["RULES"]
-
 _ONCE = "may not change once set"
 _SINGLE = "SingleStack"
 

@@ -13,8 +13,6 @@ from kwhatif.admission.updates.normal import same
 from kwhatif.admission.updates.rules import IMMUTABLE, Fixed, Rules, immutable
 from kwhatif.admission.validation.problems import Problems
 
-__all__ = ["RULES"]
-
 _MUTABLE = (
     *("replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit"),
     *("persistentVolumeClaimRetentionPolicy", "minReadySeconds"),

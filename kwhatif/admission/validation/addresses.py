@@ -15,17 +15,6 @@ from ipaddress import (
     ip_network,
 )
 
-__all__ = [
-    "Address",
-    "Network",
-    "address_warnings",
-    "ip_rules",
-    "network_rules",
-    "network_warnings",
-    "read_address",
-    "read_network",
-]
-
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 

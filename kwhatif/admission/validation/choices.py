@@ -13,16 +13,6 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.validation.name_rules import dns_subdomain, path_segment, port_name, port_number
 from kwhatif.admission.validation.problems import Problems
 
-__all__ = [
-    "check_choice",
-    "check_domain_path",
-    "check_name_in_path",
-    "check_port",
-    "check_share",
-    "check_share_at_most_all",
-    "share",
-]
-
 _PERCENT = re.compile("[0-9]+%")
 _NO_SHARE = (
     "a valid percent string must be a numeric string followed by an ending '%' "

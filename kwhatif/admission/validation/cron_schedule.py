@@ -14,8 +14,6 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.golang.duration import Duration
 
-__all__ = ["check_schedule", "check_time_zone"]
-
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _FIELDS: tuple[tuple[int, int, Mapping[str, int]], ...] = (

@@ -9,8 +9,6 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.validation.name_rules import dns_subdomain
 from kwhatif.admission.validation.problems import Problems
 
-__all__ = ["check_data_sources"]
-
 _CLAIM = ("", "PersistentVolumeClaim")
 _SNAPSHOT = ("snapshot.storage.k8s.io", "VolumeSnapshot")
 _DEFAULT_GROUP = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"

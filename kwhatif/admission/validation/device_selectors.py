@@ -13,8 +13,6 @@ from kwhatif.cel.expression_types import ANY, BOOL, QUANTITY, STRING, Kind, map_
 from kwhatif.cel.faults import CompileError
 from kwhatif.cel.program import Program
 
-__all__ = ["check_selectors"]
-
 _LONGEST = 10 * 1024
 _DEVICE = "kubernetes.DRADevice"
 _FIELDS = {

@@ -10,8 +10,6 @@ from typing import Any
 from kwhatif.admission.answer import Object
 from kwhatif.admission.validation.problems import Problems
 
-__all__ = ["check_mode", "check_own_path", "no_backsteps", "relative_path"]
-
 
 def no_backsteps(path: str) -> list[str]:
     return ["must not contain '..'"] if ".." in path.split("/") else []

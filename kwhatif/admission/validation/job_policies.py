@@ -11,8 +11,6 @@ from kwhatif.admission.validation.choices import check_choice
 from kwhatif.admission.validation.name_rules import label_key
 from kwhatif.admission.validation.problems import Problems
 
-__all__ = ["check_pod_failure_policy", "check_pod_replacement_policy", "check_success_policy"]
-
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _MOST_RULES, _MOST_SUCCESS_RULES, _MOST_CODES, _MOST_CONDITIONS = 20, 20, 255, 20
 _LONGEST_INDEXES = 64 * 1024

@@ -12,25 +12,6 @@ from typing import Any
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.api.label_text import is_label_key, is_label_value
 
-__all__ = [
-    "check_label_key",
-    "check_labels",
-    "config_key",
-    "dns_1035_label",
-    "dns_label",
-    "dns_subdomain",
-    "environment_name",
-    "header_name",
-    "label_key",
-    "label_value",
-    "path_segment",
-    "port_name",
-    "port_number",
-    "search_domain",
-    "wildcard_subdomain",
-    "within_range",
-]
-
 _EMPTY = "must be non-empty"
 _SIGNS = "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 _NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"

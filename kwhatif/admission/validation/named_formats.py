@@ -14,8 +14,6 @@ from kwhatif.cel.standard import timestamp_of
 from kwhatif.cel.urls import parsed
 from kwhatif.cel.values import NamedFormat, Optional
 
-__all__ = ["FORMATS"]
-
 _UUID = re.compile("[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
 
 

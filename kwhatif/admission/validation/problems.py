@@ -13,8 +13,6 @@ from kwhatif.admission.answer import Cause, Object, Refused
 from kwhatif.admission.resources import kind_name
 from kwhatif.admission.world import name_of
 
-__all__ = ["Problems"]
-
 
 class Problems:
     """Each method notes one problem of the field at ``path``."""

@@ -7,16 +7,6 @@ from __future__ import annotations
 
 from kwhatif.api.label_text import is_label_key
 
-__all__ = [
-    "is_container_resource",
-    "is_extended",
-    "is_huge_pages",
-    "is_integer",
-    "is_native",
-    "is_standard",
-    "may_overcommit",
-]
-
 _NATIVE_DOMAIN = "kubernetes.io/"
 # Counted in whole units even though they have no domain.
 _COUNTS = frozenset(

@@ -12,8 +12,6 @@ from kwhatif.admission.request import each
 from kwhatif.admission.validation.name_rules import check_label_key, check_labels, dns_label, dns_subdomain, label_value
 from kwhatif.admission.validation.problems import Problems
 
-__all__ = ["REQUIRED", "check_affinity", "check_label_keys", "check_label_selector", "check_node_selector"]
-
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _ONE_OF_SEVERAL = "must be specified when `operator` is 'In' or 'NotIn'"

@@ -17,8 +17,6 @@ from kwhatif.admission.validation.validate_mounts import check_devices, check_mo
 from kwhatif.admission.validation.validate_resources import check_container_resources
 from kwhatif.admission.validation.validate_security import check_container_security
 
-__all__ = ["check_containers", "check_host_network", "check_own_image"]
-
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _RESTARTS = ("Always", "Never", "OnFailure")
 _MESSAGES = ("File", "FallbackToLogsOnError")

@@ -20,8 +20,6 @@ from kwhatif.admission.validation.name_rules import (
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.api.quantity import Quantity
 
-__all__ = ["VOLUME_FIELDS", "check_environment", "check_field", "check_file_variables", "check_resource_field"]
-
 _IDENTITY = ("metadata.name", "metadata.namespace", "metadata.uid")
 _VARIABLE_FIELDS = (
     *(*_IDENTITY, "spec.nodeName", "spec.serviceAccountName"),

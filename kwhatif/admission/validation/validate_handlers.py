@@ -11,8 +11,6 @@ from kwhatif.admission.validation.choices import check_port
 from kwhatif.admission.validation.name_rules import header_name
 from kwhatif.admission.validation.problems import Problems
 
-__all__ = ["check_hooks", "forbid_hooks"]
-
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _SECONDS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 _ASKED = ("exec", "httpGet", "tcpSocket", "grpc")

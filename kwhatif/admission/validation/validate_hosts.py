@@ -11,8 +11,6 @@ from kwhatif.admission.validation.addresses import ip_rules
 from kwhatif.admission.validation.name_rules import dns_subdomain, search_domain
 from kwhatif.admission.validation.problems import Problems
 
-__all__ = ["DNS_POLICIES", "check_dns", "check_host_aliases", "check_host_users", "check_hostname_override"]
-
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _MOST_SERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES = 3, 32, 2048
 _LONGEST_NAME = 64

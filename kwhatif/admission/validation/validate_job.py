@@ -26,8 +26,6 @@ from kwhatif.admission.validation.validate_template import (
 )
 from kwhatif.admission.world import name_of
 
-__all__ = ["check_cron_job", "check_job"]
-
 _COUNTS = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
 _MODES = ("NonIndexed", "Indexed")
 _MOST_PARALLEL = 100_000

@@ -13,8 +13,6 @@ from kwhatif.admission.request import each
 from kwhatif.admission.validation.name_rules import check_labels, dns_label, dns_subdomain, label_key, path_segment
 from kwhatif.admission.validation.problems import Problems
 
-__all__ = ["check_annotations", "check_metadata", "check_usual_metadata"]
-
 _MOST_ANNOTATIONS = 256 * 1024
 _ORPHANS, _CASCADE = "orphan", "foregroundDeletion"
 

@@ -12,8 +12,6 @@ from kwhatif.admission.request import each
 from kwhatif.admission.validation.file_paths import no_backsteps, relative_path
 from kwhatif.admission.validation.problems import Problems
 
-__all__ = ["check_devices", "check_mounts"]
-
 _PROPAGATION = ("Bidirectional", "HostToContainer", "None")
 _READ_ONLY = ("Disabled", "Enabled", "IfPossible")
 

@@ -29,8 +29,6 @@ from kwhatif.admission.validation.validate_volumes import check_resource_claims,
 from kwhatif.admission.validation.validate_windows import check_host_processes, check_operating_system
 from kwhatif.admission.world import name_of
 
-__all__ = ["check_pod", "check_pod_spec"]
-
 _RESTARTS = ("Always", "OnFailure", "Never")
 _PREEMPTION = ("PreemptLowerPriority", "Never")
 _INT32 = 2**31 - 1

@@ -15,8 +15,6 @@ from kwhatif.admission.request import containers_of
 from kwhatif.admission.validation.file_paths import relative_path
 from kwhatif.admission.validation.problems import Problems
 
-__all__ = ["APP_ARMOR", "SECCOMP_CONTAINER", "SECCOMP_POD", "check_pod_annotations", "check_profiles"]
-
 APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"

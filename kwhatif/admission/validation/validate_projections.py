@@ -12,8 +12,6 @@ from kwhatif.admission.validation.file_paths import check_mode, check_own_path
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_environment import VOLUME_FIELDS, check_field, check_resource_field
 
-__all__ = ["check_downward_files", "check_key_path", "check_projected"]
-
 _SHORTEST_TOKEN, _LONGEST_TOKEN = 600, 1 << 32
 _KINDS = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
 

@@ -23,14 +23,6 @@ from kwhatif.admission.validation.resource_names import (
 )
 from kwhatif.api.quantity import Quantity, QuantityError
 
-__all__ = [
-    "check_container_resource_name",
-    "check_container_resources",
-    "check_overhead",
-    "check_pod_resources",
-    "check_quantity",
-]
-
 _NOTHING = Quantity.from_units(0)
 _NameRule = Callable[[Problems, str, str], None]
 

@@ -16,8 +16,6 @@ from kwhatif.admission.validation.name_rules import within_range
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_windows import check_windows_options
 
-__all__ = ["check_container_security", "check_pod_security", "check_profile"]
-
 _INT32 = 2**31 - 1
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _LONGEST_PATH = 4095

@@ -9,8 +9,6 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_affinity import check_label_keys, check_label_selector
 
-__all__ = ["check_spread_constraints"]
-
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 _POLICIES = ("Honor", "Ignore")
 _NOT_POSITIVE = "must be greater than zero"

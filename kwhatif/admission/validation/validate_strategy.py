@@ -10,8 +10,6 @@ from kwhatif.admission.validation.choices import check_share, check_share_at_mos
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_template import not_negative
 
-__all__ = ["check_daemon_set", "check_deployment", "check_stateful_set"]
-
 _ROLLING = "RollingUpdate"
 
 

@@ -18,8 +18,6 @@ from kwhatif.api.decode import convert
 from kwhatif.api.meta import LabelSelector
 from kwhatif.api.selectors import Selector, SelectorError
 
-__all__ = ["check_template", "labels_match", "matches", "not_negative", "only_always", "shown_selector"]
-
 _MISMATCH = "`selector` does not match template `labels`"
 
 

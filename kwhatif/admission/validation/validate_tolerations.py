@@ -9,8 +9,6 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.validation.name_rules import check_label_key, label_value
 from kwhatif.admission.validation.problems import Problems
 
-__all__ = ["check_tolerations"]
-
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _OPERATORS = ("Equal", "Exists")
 

@@ -15,8 +15,6 @@ from kwhatif.admission.validation.name_rules import dns_label, dns_subdomain, wi
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_projections import check_downward_files, check_key_path, check_projected
 
-__all__ = ["SOURCE_CHECKS", "SOURCE_PATHS"]
-
 Check = Callable[[Problems, Object, str], None]
 
 _HOST_PATH_TYPES = ("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket")

@@ -15,8 +15,6 @@ from kwhatif.admission.validation.validate_metadata import check_annotations
 from kwhatif.admission.validation.validate_volume_sources import SOURCE_CHECKS, SOURCE_PATHS
 from kwhatif.api.quantity import Quantity
 
-__all__ = ["check_access_modes", "check_claim_spec", "check_resource_claims", "check_volumes"]
-
 _SECOND = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 _PULLS = ("Always", "IfNotPresent", "Never")
 _LONGEST_PORTAL = 64

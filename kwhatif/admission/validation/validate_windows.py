@@ -12,8 +12,6 @@ from kwhatif.admission.request import containers_of
 from kwhatif.admission.validation.name_rules import dns_subdomain
 from kwhatif.admission.validation.problems import Problems
 
-__all__ = ["check_host_processes", "check_operating_system", "check_windows_options"]
-
 _SPEC_LIMIT_KIB = 64
 _LONGEST_DOMAIN, _LONGEST_USER = 256, 104
 _NET_BIOS = re.compile(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}')

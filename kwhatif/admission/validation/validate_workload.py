@@ -25,8 +25,6 @@ from kwhatif.admission.validation.validate_template import (
 )
 from kwhatif.admission.validation.validate_volumes import check_claim_spec
 
-__all__ = ["CHECKERS"]
-
 _USUAL_DEADLINE = 600
 
 

@@ -12,8 +12,6 @@ from kwhatif.api.core import NodeAffinity, NodeSelectorRequirement, NodeSelector
 from kwhatif.golang.field_errors import Path
 from kwhatif.golang.label_syntax import label_value, qualified_name
 
-__all__ = ["validate_added_affinity"]
-
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 _FIELD_OPERATORS = ("In", "NotIn")
 

@@ -13,8 +13,6 @@ from kwhatif.api.selectors import Selector
 from kwhatif.cluster.shapes import PodShape, Selection
 from kwhatif.cluster.terms import AffinityTerm
 
-__all__ = ["OwnTerms", "Weights", "meant_by"]
-
 Weights = tuple[tuple[Selection, int], ...]
 NamespaceLabels = Mapping[str, Mapping[str, str]]
 

@@ -13,18 +13,6 @@ from kwhatif.api.core import DiskSource, Pod, Volume
 from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
 from kwhatif.cluster.storage import Storage, claim_names, class_of_claim
 
-__all__ = [
-    "MIGRATED",
-    "PORTWORX",
-    "TOO_MANY",
-    "Found",
-    "Named",
-    "attached_by_api",
-    "is_attachable",
-    "volumes_of",
-    "with_claims_alone",
-]
-
 TOO_MANY = "node(s) exceed max volume count"
 
 PORTWORX = "kubernetes.io/portworx-volume"

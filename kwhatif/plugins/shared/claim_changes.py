@@ -26,8 +26,6 @@ from kwhatif.devices.ledger import Ledger
 from kwhatif.devices.plan import Want
 from kwhatif.devices.speech import briefly, left_of
 
-__all__ = ["Edit", "easier_claims"]
-
 Edit = tuple[str, ResourceClaim]
 
 MOST_COUNTS = 2

@@ -38,8 +38,6 @@ from kwhatif.devices.ledger import Ledger
 from kwhatif.devices.speech import shortcomings
 from kwhatif.plugins.shared.device_totals import nodes_with
 
-__all__ = ["ALTERNATIVES_AT_MOST", "ClaimsOfPod", "Group"]
-
 ALTERNATIVES_AT_MOST = 8
 IN_MEMORY = "<extended-resources>"
 """What upstream calls the claim for extended resources until it is written."""

@@ -19,8 +19,6 @@ from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.framework.allocation import Allocation, ScoredResources
 from kwhatif.framework.interface import Handle
 
-__all__ = ["left_to_devices", "nodes_with", "scores_devices", "with_devices"]
-
 
 def left_to_devices(name: str, nodes: NodeView) -> BoolArray:
     """bool[n]: nodes where no device plugin serves a resource, so that DynamicResources has to see to it."""

@@ -13,18 +13,6 @@ from msgspec.structs import replace
 from kwhatif.api.core import Node, Pod, Toleration
 from kwhatif.api.selectors import Requirement, untolerated
 
-__all__ = [
-    "Edit",
-    "less_node_affinity",
-    "less_pod_affinity",
-    "looser_spread",
-    "more_tolerations",
-    "with_priority",
-    "with_spec",
-    "without_gates",
-    "without_host_ports",
-]
-
 Edit = tuple[str, Pod]
 
 

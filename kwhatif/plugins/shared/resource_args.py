@@ -14,15 +14,6 @@ from kwhatif.golang.label_syntax import qualified_name
 from kwhatif.golang.vocabulary import ConfigStruct, Int32, Text
 from kwhatif.versions import Features
 
-__all__ = [
-    "ResourceSpec",
-    "UtilizationShapePoint",
-    "label_problems",
-    "shape_problems",
-    "weight_problems",
-    "weighted",
-]
-
 
 class ResourceSpec(ConfigStruct):
     """A resource and its weight in a score, 1..100."""

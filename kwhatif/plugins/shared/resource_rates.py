@@ -14,8 +14,6 @@ from kwhatif.framework.allocation import Allocation, ScoredResources
 from kwhatif.framework.arithmetic import broken_linear, go_round
 from kwhatif.framework.interface import MAX_SCORE
 
-__all__ = ["Rate", "least_allocated", "most_allocated", "requested_to_capacity_ratio"]
-
 MAX_SHAPE_SCORE = 10
 """Points of a RequestedToCapacityRatio shape go from 0 to 10."""
 

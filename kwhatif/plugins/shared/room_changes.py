@@ -13,8 +13,6 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.plugins.shared.pod_changes import Edit, with_spec
 from kwhatif.results.amounts import spell_amount
 
-__all__ = ["roomier", "smaller_requests"]
-
 MOST_NODES = 2
 """So many nodes are offered."""
 

@@ -12,8 +12,6 @@ from kwhatif.framework.declaration import Args
 from kwhatif.golang.field_errors import Path
 from kwhatif.plugins.shared.resource_args import label_problems
 
-__all__ = ["LIST_DEFAULTING", "SYSTEM_DEFAULTING", "PodTopologySpreadArgs", "spread_problems"]
-
 SYSTEM_DEFAULTING = "System"
 LIST_DEFAULTING = "List"
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")

@@ -20,8 +20,6 @@ from kwhatif.cluster.tally import TallySpec, Weighing
 from kwhatif.cluster.types import BoolArray
 from kwhatif.versions import Features
 
-__all__ = ["HOSTNAME", "Constraint", "ConstraintSource", "all_keys_present", "in_whole_domains"]
-
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 

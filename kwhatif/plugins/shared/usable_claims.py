@@ -12,8 +12,6 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.events import Happening
 from kwhatif.framework.status import Status
 
-__all__ = ["is_own_device_claim", "refusal_of", "usable_claims"]
-
 
 def usable_claims(pod: PodInfo, devices: Devices) -> list[ResourceClaim] | str:
     """The claims that the pod names, or why one of them cannot be used (upstream: foreachPodResourceClaim)."""

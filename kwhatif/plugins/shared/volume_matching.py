@@ -21,8 +21,6 @@ from kwhatif.plugins.shared.volume_reach import affinity_of, reach, storage_requ
 from kwhatif.plugins.shared.volume_shelves import Shelf, capacity_of
 from kwhatif.versions import Features
 
-__all__ = ["is_own_claim", "match"]
-
 
 def is_own_claim(waiting: PodInfo, happening: Happening) -> bool:
     """Whether a claim that changed is one of the waiting pod's."""

@@ -16,8 +16,6 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.types import BoolArray
 
-__all__ = ["migrated_plugin", "migrated_terms", "migrates"]
-
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 """Annotation of a CSINode: the in-tree plugins, separated by commas, that drivers took over on the node."""
 

@@ -23,17 +23,6 @@ from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.plugins.shared.volume_migration import migrated_plugin, migrated_terms, migrates
 
-__all__ = [
-    "Affinity",
-    "affinity_of",
-    "enough_capacity",
-    "reach",
-    "reachable",
-    "storage_request",
-    "told_capacity",
-    "topologies_admit",
-]
-
 Affinity = tuple[NodeTerm, ...]
 """What a volume demands of a node's labels: one of the terms."""
 

@@ -19,8 +19,6 @@ from kwhatif.plugins.shared.resource_args import UtilizationShapePoint
 from kwhatif.plugins.shared.volume_reach import storage_request, told_capacity
 from kwhatif.plugins.shared.volume_shelves import capacity_of
 
-__all__ = ["utilization_scores"]
-
 
 class _Use:
     """What is asked of one storage class and what there is, int64[N] each, and bool[N] where it is asked at all."""

@@ -18,8 +18,6 @@ from kwhatif.cluster.storage import Storage
 from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.plugins.shared.volume_reach import Affinity, affinity_of, reach
 
-__all__ = ["Shelf"]
-
 _NOTHING = Quantity.from_units(0)
 
 

@@ -29,8 +29,6 @@ from kwhatif.scheduling.extenders.client import Extender
 from kwhatif.scheduling.extenders.wire import FilterResult
 from kwhatif.scheduling.victims import Claim
 
-__all__ = ["Asking", "Extenders"]
-
 SCALE = 10
 """Extenders score up to 10, plugins up to 100; neither limit is checked for extenders."""
 

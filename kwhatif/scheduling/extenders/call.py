@@ -22,8 +22,6 @@ from kwhatif.policy.structs import Extender, ExtenderTLSConfig
 if TYPE_CHECKING:
     from urllib3 import PoolManager
 
-__all__ = ["Caller", "ExtenderError"]
-
 MOST_REDIRECTS = 10
 _ASKED_ANEW, _REPEATED = (301, 302, 303), (307, 308)
 

@@ -20,8 +20,6 @@ from kwhatif.scheduling.extenders import wire
 from kwhatif.scheduling.extenders.call import Caller, ExtenderError
 from kwhatif.scheduling.victims import Claim
 
-__all__ = ["Extender", "Failure"]
-
 T = TypeVar("T")
 
 MOST_TIMEOUTS = 3

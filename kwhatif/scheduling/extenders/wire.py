@@ -23,19 +23,6 @@ from kwhatif.golang.spelling import go_quote
 from kwhatif.scheduling.extenders.call import ExtenderError
 from kwhatif.scheduling.victims import Claim
 
-__all__ = [
-    "BindingResult",
-    "FilterResult",
-    "HostPriority",
-    "MetaVictims",
-    "NodeTexts",
-    "PreemptionResult",
-    "bind_request",
-    "preempt_request",
-    "read",
-    "request",
-]
-
 T = TypeVar("T")
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 _encode = msgspec.json.Encoder(enc_hook=plain_quantity).encode

@@ -9,8 +9,6 @@ import os
 
 from kwhatif.snapshot.foreign.tree import Tree, skipped, walked
 
-__all__ = ["cluster_info_dump"]
-
 _LISTS = ("replication-controllers", "services", "daemonsets", "deployments", "replicasets", "pods")
 _FIRST_WRITTEN = "events"
 

@@ -5,8 +5,6 @@ Upstream: kubernetes-sigs/kwok, pkg/kwokctl/snapshot/save.go and pkg/apis/action
 
 from __future__ import annotations
 
-__all__ = ["is_recorded"]
-
 
 def is_recorded(api_version: str, kind: str) -> bool:
     """Whether this is a later change, which has no name of its own, rather than an object."""

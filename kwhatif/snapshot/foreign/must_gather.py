@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from kwhatif.snapshot.foreign.tree import RESOURCES, Tree, skipped, walked
 from kwhatif.snapshot.read.files import is_manifest
 
-__all__ = ["must_gather"]
-
 _CLUSTER, _NAMESPACES, _PODS = "cluster-scoped-resources", "namespaces", "pods"
 _LEVELS = 2
 _GO_TIME = re.compile(rb"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.\d+)? ([+-]\d\d)(\d\d)(?!\d)")

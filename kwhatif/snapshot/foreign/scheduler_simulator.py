@@ -19,8 +19,6 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.read.documents import Document
 from kwhatif.snapshot.read.items import Item, decode, inside, items_at
 
-__all__ = ["LEFT_OUT", "SimulatorExport", "simulator_export"]
-
 _MARKS = frozenset({"pods", "nodes", "pvs", "pvcs"})
 _CONFIGURATION = "schedulerConfig"
 _LISTS = {

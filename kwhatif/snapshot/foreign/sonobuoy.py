@@ -11,8 +11,6 @@ import msgspec
 
 from kwhatif.snapshot.foreign.tree import RESOURCES, Tree, skipped, walked
 
-__all__ = ["sonobuoy_results"]
-
 _PARTS = 3
 _LARGEST_VERSION_FILE = 64 * 1024
 

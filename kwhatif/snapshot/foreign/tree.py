@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from kwhatif.api.kinds import READ
 from kwhatif.snapshot.read.files import APPLE_DOUBLE, os_error
 
-__all__ = ["FEWEST_NAMESPACES", "RESOURCES", "Tree", "partial", "skipped", "these_alone", "walked"]
-
 # Every cluster has these, and makes them again when they are deleted. Upstream:
 # pkg/controlplane/controller/systemnamespaces/system_namespaces_controller.go.
 _SYSTEM_NAMESPACES = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})

@@ -10,8 +10,6 @@ from kwhatif.snapshot.foreign.sonobuoy import sonobuoy_results
 from kwhatif.snapshot.foreign.tree import Tree
 from kwhatif.snapshot.read.files import os_error
 
-__all__ = ["tree_of"]
-
 RECOGNISERS = (must_gather, sonobuoy_results, cluster_info_dump)
 
 

@@ -10,8 +10,6 @@ from kwhatif.api.kinds import kind_named
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.snapshot.format.model import Snapshot, write_chunks
 
-__all__ = ["lost_in_list", "write_list"]
-
 # What others name comes before them, so that objects can be created in this order.
 _FIRST = ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass", "PersistentVolume", "Node")
 _LAST = ("Pod",)

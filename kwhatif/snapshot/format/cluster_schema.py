@@ -8,8 +8,6 @@ from kwhatif.api.json_schema import components, document_schema
 from kwhatif.api.kinds import KINDS
 from kwhatif.snapshot.format.model import API_VERSION, KIND, Metadata
 
-__all__ = ["cluster_snapshot_schema"]
-
 _NAMED = {
     "type": "object",
     "required": ["metadata"],

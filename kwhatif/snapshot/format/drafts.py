@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-__all__ = ["draft_of", "packed"]
-
 _GZIP_LEVEL = 6
 _ZSTD_LEVEL = 9
 _PRIVATE = 0o600

@@ -33,17 +33,6 @@ from kwhatif.snapshot.read.documents import Document
 from kwhatif.snapshot.read.files import STDIN
 from kwhatif.snapshot.read.items import check_name, decoded_list, inside
 
-__all__ = [
-    "API_VERSION",
-    "KIND",
-    "SchedulerInfo",
-    "Snapshot",
-    "is_snapshot",
-    "read_envelope",
-    "write_chunks",
-    "write_snapshot",
-]
-
 API_VERSION = "kwhatif.dev/v1"
 KIND = "ClusterSnapshot"
 _GROUP = API_VERSION.partition("/")[0]

@@ -17,8 +17,6 @@ import msgspec
 from kwhatif.errors import ClusterError
 from kwhatif.snapshot.live.live_cluster import Dropped, LiveCluster, Reply
 
-__all__ = ["ATTEMPTS", "Asker", "Gone", "Refused", "Stopped", "pause_after", "wait"]
-
 ATTEMPTS = 6
 """So often the same thing is asked."""
 

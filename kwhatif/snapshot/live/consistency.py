@@ -9,8 +9,6 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
 from kwhatif.snapshot.live.listing import Listing
 
-__all__ = ["Inconsistency", "inconsistencies"]
-
 _MOST_NAMED = 3
 
 

@@ -24,8 +24,6 @@ from kwhatif.snapshot.live.listing import Listing, ListReader, Progress
 from kwhatif.snapshot.live.live_cluster import LiveCluster
 from kwhatif.snapshot.live.scheduler_info import read_scheduler
 
-__all__ = ["PAGE_SIZE", "Dumped", "Wanted", "dump"]
-
 PAGE_SIZE = 500
 AT_A_TIME = 4
 """So many kinds are read at the same time."""

@@ -16,8 +16,6 @@ from kwhatif.snapshot.live.asker import Asker, Gone, Refused
 from kwhatif.snapshot.live.pruning import prune_object, prune_whole
 from kwhatif.snapshot.read.items import check_name, inside
 
-__all__ = ["ListReader", "Listing", "Progress"]
-
 RESTARTS = 3
 """So often a list is begun anew in pages; then it is asked for as a whole, which cannot expire on the way."""
 

@@ -20,8 +20,6 @@ from urllib.parse import urlencode, urlsplit
 
 from kwhatif.errors import ClusterError
 
-__all__ = ["Connection", "Dropped", "LiveCluster", "Reply"]
-
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 _LIBRARY_WORDS = re.compile(r"^(Invalid kube-config file\. |Invalid kube-config\. |\[Errno \d+\] )+")
 _TEMPORARY_ADDRESS = re.compile(r" \(_ssl\.c:\d+\)")

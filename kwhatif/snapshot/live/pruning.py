@@ -15,8 +15,6 @@ from kwhatif.api.core import Condition, Container, ContainerStatus, Node, Pod, P
 from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.meta import ObjectMeta, Resource
 
-__all__ = ["KEPT_ANNOTATIONS", "prune_object", "prune_template", "prune_whole"]
-
 Plain = dict[str, Any]
 
 KEPT_ANNOTATIONS = frozenset(

@@ -9,8 +9,6 @@ from typing import Any
 
 from kwhatif.api.kinds import READ
 
-__all__ = ["rights"]
-
 _GROUP = "rbac.authorization.k8s.io"
 
 

@@ -19,8 +19,6 @@ from kwhatif.snapshot.read.documents import read_documents
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.items import decode, head_of
 
-__all__ = ["configuration_in", "read_scheduler"]
-
 NAMESPACE, LABEL = "kube-system", "component=kube-scheduler"
 _CONFIGURATION = "KubeSchedulerConfiguration"
 _TRUTHS = {

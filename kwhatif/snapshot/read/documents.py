@@ -13,8 +13,6 @@ from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.json_reader import check_keys, read_json
 from kwhatif.snapshot.read.yaml_reader import read_yaml
 
-__all__ = ["Document", "Origin", "read_documents"]
-
 _LOOKS_LIKE_JSON = re.compile(rb"[ \t\r\n]*+[\[{]")
 _JSON_NAME = re.compile(r"\.json(\.gz|\.zst)?$")
 _YAML_NAME = re.compile(r"\.ya?ml(\.gz|\.zst)?$")

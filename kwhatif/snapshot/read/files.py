@@ -16,19 +16,6 @@ import zstandard
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.logs import without_logs
 
-__all__ = [
-    "APPLE_DOUBLE",
-    "MAX_BYTES",
-    "MAX_RATIO",
-    "STDIN",
-    "Text",
-    "called",
-    "is_manifest",
-    "once",
-    "os_error",
-    "read_paths",
-]
-
 STDIN = "-"
 MAX_BYTES = 2 * 1024**3
 """No file may be larger than this once unpacked."""

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import STDIN, called, is_manifest, os_error
 
-__all__ = ["gathered"]
-
 _OF_KUSTOMIZE = ("kustomization.yaml", "kustomization.yml")
 
 

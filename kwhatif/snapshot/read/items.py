@@ -16,23 +16,6 @@ from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.documents import Document, Origin
 
-__all__ = [
-    "Item",
-    "ListMeta",
-    "check_name",
-    "decode",
-    "decode_objects",
-    "decoded_list",
-    "expect_head",
-    "head_of",
-    "inside",
-    "items_at",
-    "items_of",
-    "list_meta",
-    "put_in_namespace",
-    "resource_of",
-]
-
 T = TypeVar("T")
 R = TypeVar("R", bound=Resource)
 

@@ -15,8 +15,6 @@ from kwhatif.api.decode import before_trailing, syntax_error
 from kwhatif.api.mismatch import step
 from kwhatif.errors import InputError
 
-__all__ = ["MAX_DEPTH", "JsonDocument", "check_keys", "read_json"]
-
 MAX_DEPTH = 200
 
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))

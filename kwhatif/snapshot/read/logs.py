@@ -9,8 +9,6 @@ import re
 
 from kwhatif.errors import InputError
 
-__all__ = ["without_logs"]
-
 _START = re.compile(rb"^==== START (logs for container [^\n]{1,1000}) ====\n", re.MULTILINE)
 _MARK = b"==== START logs for container "
 

@@ -21,8 +21,6 @@ from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.yaml_scalars import Scalar, plain
 
-__all__ = ["MAX_ALIASED_VALUES", "MAX_DEPTH", "YamlDocument", "read_yaml"]
-
 MAX_DEPTH = 200
 MAX_ALIASED_VALUES = 1_000_000
 

@@ -11,8 +11,6 @@ import math
 import re
 from decimal import Decimal
 
-__all__ = ["Scalar", "plain"]
-
 Scalar = str | int | float | bool | None
 
 _WORDS: dict[str, bool | float | None] = {

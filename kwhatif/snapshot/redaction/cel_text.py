@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-__all__ = ["CEL_WORDS", "looks_inside", "with_words"]
-
 CEL_WORDS = frozenset(
     {
         *("add", "all", "allowMultipleAllocations", "asApproximateFloat", "asInteger", "attributes", "bind", "bool"),

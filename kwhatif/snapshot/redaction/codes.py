@@ -13,8 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-__all__ = ["Numbered", "Ordered", "between"]
-
 _ROOM = 10
 """Between neighbours that get their codes at the same time lie at least so many numbers of that length."""
 

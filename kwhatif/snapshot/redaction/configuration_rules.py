@@ -10,8 +10,6 @@ from kwhatif.snapshot.redaction.shared_rules import API_VERSION, KIND
 from kwhatif.snapshot.redaction.struct_rules import rule_of
 from kwhatif.snapshot.redaction.treatments import GONE, Rule, each, fields, flag, named, number, one_of
 
-__all__ = ["CONFIGURATION", "PLUGINS"]
-
 PLUGINS = frozenset(
     {
         *(

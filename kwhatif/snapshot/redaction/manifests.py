@@ -14,8 +14,6 @@ from kwhatif.snapshot.read.files import called, read_paths
 from kwhatif.snapshot.read.items import decode, head_of, items_of, resource_of
 from kwhatif.snapshot.redaction.redact import CONFIGURATION_KIND
 
-__all__ = ["read_manifests"]
-
 
 def read_manifests(paths: Sequence[str], namespace: str | None = None) -> list[dict[str, Any]]:
     """The objects of manifests and configurations in their order, as plain values with apiVersion and kind.

@@ -24,8 +24,6 @@ from kwhatif.snapshot.redaction.struct_rules import rule_of
 from kwhatif.snapshot.redaction.treatments import GONE, Rule, each, fields, flag, named, number, one_of, share, time
 from kwhatif.snapshot.redaction.wellknown import OWNER_KINDS
 
-__all__ = ["RULES"]
-
 # --- what is called after its node
 
 

@@ -20,8 +20,6 @@ from kwhatif.snapshot.redaction.cel_text import CEL_WORDS, looks_inside, with_wo
 from kwhatif.snapshot.redaction.codes import Ordered
 from kwhatif.snapshot.redaction.translation_file import Translation
 
-__all__ = ["NOT_VALID", "Names", "address_of", "uid_of"]
-
 NOT_VALID = "~"
 """Stands after a code in a pseudonym if upstream would not let the name pass, so that it does not let the pseudonym."""
 

@@ -23,8 +23,6 @@ from kwhatif.snapshot.redaction.translation_file import Translation
 from kwhatif.snapshot.redaction.treatments import GONE, Rule
 from kwhatif.versions.gate_stages import GATES
 
-__all__ = ["CONFIGURATION_KIND", "has_rule", "redact", "redact_documents"]
-
 CONFIGURATION_KIND = "KubeSchedulerConfiguration"
 
 Plain = dict[str, Any]

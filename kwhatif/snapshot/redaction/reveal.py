@@ -15,8 +15,6 @@ from typing import Any
 from kwhatif.snapshot.redaction.pseudonyms import NOT_VALID, address_of, uid_of
 from kwhatif.snapshot.redaction.translation_file import Translation
 
-__all__ = ["reveal", "reveal_value"]
-
 # In JSON, what stands before a name may be the end of an escape such as \n.
 _START = r"(?:(?<![^\W_])|(?<=\\[nrt]))"
 _PSEUDONYM = re.compile(

@@ -25,25 +25,6 @@ from kwhatif.snapshot.redaction.treatments import (
 )
 from kwhatif.snapshot.redaction.wellknown import OWNER_KINDS
 
-__all__ = [
-    "AMOUNTS",
-    "API_VERSION",
-    "CONDITION",
-    "KIND",
-    "LABELS",
-    "LABEL_KEY",
-    "LABEL_SELECTOR",
-    "METADATA",
-    "NAME",
-    "NODE",
-    "NODE_SELECTOR_TERM",
-    "TAINT",
-    "TOLERATIONS",
-    "TOPOLOGY_REQUIREMENT",
-    "UID",
-    "object_of",
-]
-
 NAME = named(Names.name)
 NODE = named(Names.node)
 UID = named(Names.uid)

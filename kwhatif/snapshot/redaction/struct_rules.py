@@ -49,8 +49,6 @@ from kwhatif.snapshot.redaction.treatments import (
 )
 from kwhatif.versions.gate_stages import GATES
 
-__all__ = ["BY_NAME", "rule_of"]
-
 
 def _goes(value: Any, names: Names) -> Any:
     return GONE

@@ -23,8 +23,6 @@ from kwhatif.snapshot.format.drafts import draft_of
 from kwhatif.snapshot.read.files import read_paths
 from kwhatif.snapshot.redaction.codes import Numbered, Ordered
 
-__all__ = ["KIND", "File", "Translation", "read_translation", "readable_by_others", "write_translation"]
-
 KIND = "Translation"
 
 

@@ -11,21 +11,6 @@ from typing import Any, Final
 
 from kwhatif.snapshot.redaction.pseudonyms import Names
 
-__all__ = [
-    "GONE",
-    "Rule",
-    "amount",
-    "each",
-    "fields",
-    "flag",
-    "named",
-    "number",
-    "one_of",
-    "share",
-    "table",
-    "time",
-]
-
 Rule = Callable[[Any, Names], Any]
 
 GONE: Final = object()

@@ -6,23 +6,6 @@ and names of drivers in csi-translation-lib/plugins.
 
 from __future__ import annotations
 
-__all__ = [
-    "ARCHITECTURES",
-    "COUNTED",
-    "DOMAINS",
-    "DRIVERS",
-    "INDEX_KEYS",
-    "KEYS",
-    "NODE_KEYS",
-    "OWNER_KINDS",
-    "PLATFORM_KEYS",
-    "POOL_KEYS",
-    "PRIORITY_CLASSES",
-    "RESOURCES",
-    "SCHEDULER",
-    "UID_KEYS",
-]
-
 SCHEDULER = "default-scheduler"
 PRIORITY_CLASSES = frozenset({"system-cluster-critical", "system-node-critical"})
 

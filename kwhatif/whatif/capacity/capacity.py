@@ -31,8 +31,6 @@ from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.place.placing import Run, not_ours
 from kwhatif.whatif.session import Asked, Session
 
-__all__ = ["capacity"]
-
 _POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 
 

@@ -14,8 +14,6 @@ from kwhatif.whatif.capacity.capacity import capacity
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
 
-__all__ = ["Capacity"]
-
 
 @dataclass(frozen=True)
 class Capacity(Question[CapacityResult]):

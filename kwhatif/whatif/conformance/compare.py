@@ -15,8 +15,6 @@ import msgspec
 
 from kwhatif.results.conformance import Difference, FileAgreement
 
-__all__ = ["FIELDS", "Recorded", "RecordedAttempt", "Tally", "differences"]
-
 MOST_KEYS = 3
 MOST_CHARACTERS = 300
 

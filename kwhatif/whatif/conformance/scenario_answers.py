@@ -30,8 +30,6 @@ from kwhatif.snapshot.read.items import check_name, decode, inside
 from kwhatif.versions import Features, features_of
 from kwhatif.whatif.conformance.compare import Recorded
 
-__all__ = ["Scenario", "answer"]
-
 
 class Scenario(msgspec.Struct):
     """One line of a scenario file. ``expected`` may be absent; a legacy ``policy`` stands in place of ``config``."""

@@ -11,8 +11,6 @@ from kwhatif.snapshot.read.files import Text, called, read_paths
 from kwhatif.snapshot.read.json_reader import read_json
 from kwhatif.whatif.conformance.scenario_answers import Scenario
 
-__all__ = ["read_scenarios", "scenario_files"]
-
 _SUFFIXES = (".jsonl", ".json")
 
 

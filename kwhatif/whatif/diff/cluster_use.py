@@ -12,8 +12,6 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.diff import ClusterUse, Skew, Use
 from kwhatif.whatif.info.pools import zone_of
 
-__all__ = ["skews", "use_of"]
-
 
 def use_of(cluster: Cluster) -> ClusterUse:
     """Utilisation by resource, of those that some node has, and how many nodes are in use."""

@@ -27,8 +27,6 @@ from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.place.placing import Run
 from kwhatif.whatif.session import Session
 
-__all__ = ["MOST_EXPLAINED", "Side", "diff"]
-
 MOST_EXPLAINED = 50
 """Of so many pods that moved, the scores are told."""
 

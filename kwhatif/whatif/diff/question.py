@@ -18,8 +18,6 @@ from kwhatif.whatif.stages.inputs import Engine, Files, Inputs
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
 
-__all__ = ["Diff"]
-
 T = TypeVar("T")
 
 _AT_VERSION = re.compile(r"(?P<policy>.*)@(?P<version>v?\d+\.\d+[\w.+-]*)", re.DOTALL)

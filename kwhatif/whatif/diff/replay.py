@@ -13,8 +13,6 @@ from kwhatif.cluster.cluster import FINISHED
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked, pending_pods
 
-__all__ = ["Replayed", "replay"]
-
 
 @dataclass(frozen=True)
 class Replayed:

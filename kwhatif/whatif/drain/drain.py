@@ -26,8 +26,6 @@ from kwhatif.whatif.place.consequences import with_consequences
 from kwhatif.whatif.place.placing import Run, Taken
 from kwhatif.whatif.session import Asked, Session
 
-__all__ = ["drain"]
-
 
 def drain(session: Session, names: Sequence[str], filters: Filters) -> DrainResult:
     """Drain nodes, all of which are cordoned, in this order."""

@@ -15,8 +15,6 @@ from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.results.drain import BudgetUse
 
-__all__ = ["EvictionBudgets"]
-
 _SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 _UNTOLD = "The snapshot does not tell what the disruption budget"
 _VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."

@@ -12,8 +12,6 @@ from typing import Literal
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import FINISHED
 
-__all__ = ["Filters", "Intent"]
-
 
 @dataclass(frozen=True, slots=True)
 class Intent:

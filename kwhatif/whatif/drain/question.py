@@ -16,8 +16,6 @@ from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
 
-__all__ = ["Drain"]
-
 
 @dataclass(frozen=True)
 class Drain(Question[DrainResult]):

@@ -23,8 +23,6 @@ from kwhatif.whatif.edits.taint import NewTaint, check_taint, taint_text, tainte
 if TYPE_CHECKING:
     from kwhatif.whatif.edits.draft import Draft
 
-__all__ = ["ADD_NODES", "AddNodes", "new_node", "read_group"]
-
 MOST_NODES = 10_000
 
 HOSTNAME = "kubernetes.io/hostname"

@@ -14,8 +14,6 @@ from kwhatif.whatif.edits.scale import SCALE
 from kwhatif.whatif.edits.set_amount import SET
 from kwhatif.whatif.edits.taint import TAINT, UNTAINT
 
-__all__ = ["KINDS"]
-
 KINDS: tuple[EditKind[Any], ...] = (
     *(CORDON, UNCORDON),
     *(TAINT, UNTAINT),

@@ -13,8 +13,6 @@ from kwhatif.whatif.edits.taint import tainted, untainted
 if TYPE_CHECKING:
     from kwhatif.whatif.edits.draft import Draft
 
-__all__ = ["CORDON", "CORDON_OPTION", "UNCORDON", "UNCORDON_OPTION", "cordoned", "uncordoned"]
-
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 
 

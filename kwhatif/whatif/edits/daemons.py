@@ -27,8 +27,6 @@ from kwhatif.workloads.naming import template_hash
 from kwhatif.workloads.node_check import NodeCheck
 from kwhatif.workloads.objects import name_of, namespace_of, section
 
-__all__ = ["daemons_arrive", "daemons_react"]
-
 
 def daemons_arrive(draft: Draft, nodes: Sequence[Node], like: Node, origin: str) -> str:
     """The pods of daemon sets on new nodes; without the daemon sets themselves, those that the like node has.

@@ -13,8 +13,6 @@ from kwhatif.whatif.edits.kind import EditKind, Option
 if TYPE_CHECKING:
     from kwhatif.whatif.edits.draft import Draft
 
-__all__ = ["DELETE_PODS", "OPTION"]
-
 Pods = Annotated[
     str,
     Meta(description="A pod as NAME or NAMESPACE/NAME, a label selector, or NAMESPACE/[SELECTOR] for one namespace."),

@@ -19,8 +19,6 @@ from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.edits.failed_jobs import fail_jobs, job_of
 from kwhatif.whatif.session import Asked
 
-__all__ = ["Cause", "depart", "stays_despite"]
-
 _MOST_NAMED = 3
 _JOB_FAILS = "of jobs that fail for it, beyond their backoffLimit"
 

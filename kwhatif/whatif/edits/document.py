@@ -27,8 +27,6 @@ from kwhatif.snapshot.read.items import decode, expect_head
 from kwhatif.whatif.edits.all_kinds import KINDS
 from kwhatif.whatif.edits.kind import Given, Part
 
-__all__ = ["KIND", "Edit", "read_edit", "read_edits"]
-
 KIND = "ClusterEdits"
 
 Edit = msgspec.defstruct(

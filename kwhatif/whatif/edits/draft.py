@@ -19,8 +19,6 @@ from kwhatif.scheduling.replacements import Replacements
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked
 
-__all__ = ["Draft"]
-
 T = TypeVar("T", bound=Resource)
 
 

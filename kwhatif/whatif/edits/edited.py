@@ -8,8 +8,6 @@ from kwhatif.results.place import FailedCreate
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked
 
-__all__ = ["Edited"]
-
 
 @dataclass(frozen=True)
 class Edited:

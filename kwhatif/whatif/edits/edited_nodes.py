@@ -14,8 +14,6 @@ from kwhatif.snapshot.chosen import chosen_nodes, is_selector
 if TYPE_CHECKING:
     from kwhatif.whatif.edits.draft import Draft
 
-__all__ = ["Changes", "change_nodes", "check_meant", "meant", "spelt", "with_spec"]
-
 Changes = list[tuple[Node, Node]]
 """Nodes before and after."""
 

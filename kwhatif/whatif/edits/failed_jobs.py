@@ -14,8 +14,6 @@ from kwhatif.cluster.cluster import FINISHED
 from kwhatif.whatif.edits.draft import Draft
 from kwhatif.workloads.objects import integer, name_of, namespace_of, section
 
-__all__ = ["Job", "fail_jobs", "job_of"]
-
 Job = tuple[str, str]
 """Namespace and name."""
 

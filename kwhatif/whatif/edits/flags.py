@@ -12,8 +12,6 @@ from kwhatif.whatif.edits import cordon, delete_pods, label, remove_nodes, scale
 from kwhatif.whatif.edits.add_nodes import read_group
 from kwhatif.whatif.edits.kind import Given, Option, Plain
 
-__all__ = ["ADD_NODES", "OPTIONS", "given_by_options"]
-
 Reader = Callable[[str, Collection[str]], Plain]
 
 ADD_NODES = "--add-nodes"

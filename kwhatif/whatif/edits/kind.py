@@ -18,8 +18,6 @@ from kwhatif.errors import InputError, UsageError
 if TYPE_CHECKING:
     from kwhatif.whatif.edits.draft import Draft
 
-__all__ = ["EditKind", "Given", "Nodes", "Option", "Part", "Plain", "expected", "nodes_apart", "whole_number"]
-
 T = TypeVar("T")
 
 Plain = dict[str, Any]

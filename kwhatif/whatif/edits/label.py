@@ -17,8 +17,6 @@ from kwhatif.whatif.edits.kind import EditKind, Nodes, Option, Part, Plain, expe
 if TYPE_CHECKING:
     from kwhatif.whatif.edits.draft import Draft
 
-__all__ = ["LABEL", "OPTION", "check_key", "check_labels", "check_value", "labelled", "labels_text"]
-
 
 class LabelNodes(Part):
     """Set labels; null takes one away."""

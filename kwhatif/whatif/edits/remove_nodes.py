@@ -13,8 +13,6 @@ from kwhatif.whatif.edits.kind import EditKind, Nodes, Option
 if TYPE_CHECKING:
     from kwhatif.whatif.edits.draft import Draft
 
-__all__ = ["OPTION", "REMOVE_NODES"]
-
 
 def _apply(draft: Draft, what: str, origin: str) -> str:
     from kwhatif.whatif.edits.departures import Cause, depart

@@ -13,8 +13,6 @@ from kwhatif.whatif.edits.kind import EditKind, Option, Part, Plain, expected, w
 if TYPE_CHECKING:
     from kwhatif.whatif.edits.draft import Draft
 
-__all__ = ["OPTION", "SCALE", "Scale"]
-
 MOST_PODS = 100_000
 
 _FORM = re.compile(r"([^/=]+)/(?:([^/=]+)/)?([^/=]+)=([^=]*)")

@@ -33,8 +33,6 @@ from kwhatif.workloads.rollout import plan
 from kwhatif.workloads.rollout_deployment import DeploymentRollout
 from kwhatif.workloads.rollout_state import Step
 
-__all__ = ["scale"]
-
 _KINDS = {
     "Deployment": ("deployments", "deploy"),
     "ReplicaSet": ("replicasets", "rs"),

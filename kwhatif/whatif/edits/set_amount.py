@@ -20,8 +20,6 @@ from kwhatif.whatif.edits.kind import EditKind, Nodes, Option, Part, Plain, expe
 if TYPE_CHECKING:
     from kwhatif.whatif.edits.draft import Draft
 
-__all__ = ["OPTION", "SET", "resized"]
-
 Amounts = dict[str, Quantity]
 
 _PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")

@@ -18,8 +18,6 @@ from kwhatif.whatif.edits.label import check_key, check_value
 if TYPE_CHECKING:
     from kwhatif.whatif.edits.draft import Draft
 
-__all__ = ["OPTION", "TAINT", "UNTAINT", "NewTaint", "check_taint", "taint_text", "tainted", "untainted"]
-
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 

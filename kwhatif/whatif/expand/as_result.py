@@ -13,8 +13,6 @@ from kwhatif.whatif.session import Asked
 from kwhatif.workloads.rollout import Plan
 from kwhatif.workloads.rollout_state import Step
 
-__all__ = ["planned", "summarized"]
-
 
 def summarized(expanded: Expanded) -> ExpandResult:
     """The pods, claims and refusals as a result; updates as if every new pod found its node."""

@@ -34,8 +34,6 @@ from kwhatif.workloads.pods import device_claims
 from kwhatif.workloads.rollout import Plan, plan
 from kwhatif.workloads.rollout_state import Step
 
-__all__ = ["Expanded", "Rollout", "asked_of", "called", "expand", "whole_of"]
-
 Claim = PersistentVolumeClaim | ResourceClaim
 
 MOST_PODS = 100_000

@@ -15,8 +15,6 @@ from kwhatif.whatif.fidelity.left_out import template_gap
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
 
-__all__ = ["Expand"]
-
 
 @dataclass(frozen=True)
 class Expand(Question[ExpandResult]):

@@ -13,8 +13,6 @@ from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.model import Snapshot
 
-__all__ = ["nodes_of", "world_of"]
-
 _CLUSTER_WIDE = ("Namespace", "PriorityClass", "StorageClass")
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.framework.verdicts import Verdicts
 
-__all__ = ["cordoned"]
-
 
 def cordoned(cluster: Cluster, verdicts: Verdicts) -> list[int]:
     """Rows of cordoned nodes that nothing else (but the cordon's own taint) keeps the pod off."""

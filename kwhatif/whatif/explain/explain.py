@@ -23,8 +23,6 @@ from kwhatif.whatif.session import Asked, Session
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.asking import Asking
 
-__all__ = ["compare", "explain"]
-
 MOST_EVICTIONS = 10
 
 

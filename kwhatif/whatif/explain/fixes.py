@@ -23,8 +23,6 @@ from kwhatif.whatif.edits.cordon import uncordoned
 from kwhatif.whatif.explain.cordoned import cordoned
 from kwhatif.whatif.session import Session
 
-__all__ = ["smallest_fixes"]
-
 MOST_TRIALS = 40
 MOST_PRIORITY = 1_000_000_000
 """No PriorityClass but those of the system may have a higher value."""

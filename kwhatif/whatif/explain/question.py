@@ -15,8 +15,6 @@ from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case
 from kwhatif.whatif.stages.targets import AboutPods
 
-__all__ = ["Explain"]
-
 
 @dataclass(frozen=True)
 class Explain(AboutPods[ExplainResult]):

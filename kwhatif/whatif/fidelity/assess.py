@@ -23,8 +23,6 @@ from kwhatif.whatif.fidelity.strangers import strangers
 from kwhatif.whatif.fidelity.unreadable import unreadable_gaps
 from kwhatif.whatif.session import Asked, Session
 
-__all__ = ["assess", "insist"]
-
 _STORAGE = ("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass")
 _DEVICES = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.asking import Extenders
     from kwhatif.scheduling.extenders.client import Extender, Failure
 
-__all__ = ["extender_gaps"]
-
 
 def extender_gaps(extenders: Extenders, asked: Collection[str]) -> Iterator[Gap]:
     """For each extender its calls, and its failures by what they led to. ``asked`` are the pods asked about."""

@@ -14,8 +14,6 @@ from kwhatif.snapshot.live.pruning import prune_template
 from kwhatif.workloads.objects import section
 from kwhatif.workloads.templates import same_template
 
-__all__ = ["completed", "template_gap", "without_emptied"]
-
 
 def without_emptied(pod: Object, dropped: Collection[str]) -> Object:
     """A pod without the volumes of which only the kind was kept: as they stand, no API server would take them."""

@@ -13,8 +13,6 @@ from kwhatif.results.gate import Subject
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.workloads.objects import controller_of, name_of, namespace_of
 
-__all__ = ["Owners"]
-
 _HASH = "pod-template-hash"
 
 

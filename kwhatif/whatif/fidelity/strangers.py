@@ -10,8 +10,6 @@ from kwhatif.cluster.cluster import FINISHED
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.fidelity.ownership import Owners
 
-__all__ = ["strangers"]
-
 
 def strangers(snapshot: Snapshot, workloads: Collection[str]) -> dict[str, int]:
     """Of these workloads (``Deployment shop/web``) those that are not in the snapshot -> how many of their pods are."""

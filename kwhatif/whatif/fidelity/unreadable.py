@@ -13,8 +13,6 @@ from kwhatif.results.parts import Gap
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked
 
-__all__ = ["unreadable_gaps"]
-
 _DEVICES = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
 
 

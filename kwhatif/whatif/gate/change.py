@@ -21,8 +21,6 @@ from kwhatif.workloads.controllers import TemplatePath, makes_pods
 from kwhatif.workloads.objects import section
 from kwhatif.workloads.templates import same_template
 
-__all__ = ["Changed", "compared"]
-
 _MOST_DETAILS = 8
 _NOT_TOLD = ("metadata.annotations", "metadata.uid", "metadata.generation")
 

@@ -18,8 +18,6 @@ from kwhatif.scheduling.driver import Driver
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.unit import Unit
 
-__all__ = ["Choice"]
-
 
 class Choice:
     """An empty cluster with the same nodes, and a scheduler process to ask."""

@@ -18,8 +18,6 @@ from kwhatif.whatif.fidelity.ownership import Owners
 from kwhatif.whatif.gate.outage import Stranded, outage
 from kwhatif.whatif.gate.unit import Unit
 
-__all__ = ["Context"]
-
 
 @dataclass
 class Context:

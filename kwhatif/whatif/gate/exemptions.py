@@ -18,8 +18,6 @@ from kwhatif.results.gate import Exemption, Finding, Subject
 from kwhatif.whatif.gate.rule import Parameters, Rule
 from kwhatif.whatif.gate.unit import Unit
 
-__all__ = ["ANNOTATION", "EXEMPTIONS", "Claims", "forbidden", "read_claims", "settle"]
-
 ANNOTATION = "kwhatif.dev/ignore"
 EXEMPTIONS = "exemptions"
 """What findings about exemptions go by."""

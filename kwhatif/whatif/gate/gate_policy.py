@@ -36,8 +36,6 @@ from kwhatif.snapshot.read.items import decode, expect_head, inside
 from kwhatif.whatif.gate.registry import RuleClass
 from kwhatif.whatif.gate.rule import LEVELS, Parameters, Rule
 
-__all__ = ["DEFAULT_RULES", "FILE_NAME", "KIND", "GatePolicy", "ReadPolicy", "find_policy", "read_policy", "rules_of"]
-
 KIND = "GatePolicy"
 FILE_NAME = ".kwhatif.yaml"
 

@@ -20,8 +20,6 @@ from kwhatif.whatif.edits.kind import Given
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.session import Asked, Session
 
-__all__ = ["MOST_NODES", "Growth"]
-
 MOST_NODES = 200
 """No more are tried."""
 

@@ -19,8 +19,6 @@ from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.replacements import Replacements
 from kwhatif.scheduling.setup import Setup
 
-__all__ = ["Stranded", "outage"]
-
 
 @dataclass(frozen=True, slots=True)
 class Stranded:

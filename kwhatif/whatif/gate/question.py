@@ -22,8 +22,6 @@ from kwhatif.whatif.stages.inputs import Engine, Files, Inputs
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
 
-__all__ = ["Gate"]
-
 
 @dataclass(frozen=True)
 class Gate(Question[GateResult]):

@@ -10,8 +10,6 @@ from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import P, Rule
 
-__all__ = ["of_quota", "refused"]
-
 _QUOTA = re.compile(r"\b(exceeded|failed) quota: ")
 
 

@@ -18,8 +18,6 @@ from kwhatif.errors import PluginError, UsageError
 from kwhatif.whatif.gate import rules
 from kwhatif.whatif.gate.rule import Parameters, Rule
 
-__all__ = ["GROUP", "all_rules", "in_tree", "register"]
-
 GROUP = "kwhatif.gate_rules"
 
 RuleClass = type[Rule[Any]]

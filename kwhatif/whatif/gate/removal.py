@@ -12,8 +12,6 @@ from kwhatif.results.gate import Subject
 from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.fidelity.ownership import Owners
 
-__all__ = ["remove"]
-
 
 def remove(draft: Draft, gone: Collection[Subject], owners: Owners) -> None:
     """Take objects out of a copy of the snapshot, and the pods that are theirs. A claim stays while a pod uses it."""

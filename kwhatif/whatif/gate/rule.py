@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from kwhatif.whatif.gate.context import Context
     from kwhatif.whatif.gate.unit import Unit
 
-__all__ = ["LEVELS", "Level", "P", "Parameters", "Rule"]
-
 LEVELS = ("error", "warn", "off")
 
 Level = Literal["error", "warn", "off"]

@@ -41,8 +41,6 @@ from kwhatif.whatif.session import Session
 from kwhatif.whatif.stages.expansion import template_paths
 from kwhatif.whatif.stages.question import Case
 
-__all__ = ["Cycles", "Proposal", "Terms", "begin", "gate"]
-
 NOTHING = "nothing to judge: the change makes no pods and takes none away"
 
 

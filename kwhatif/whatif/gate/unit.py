@@ -12,8 +12,6 @@ from kwhatif.snapshot.load import Manifest
 from kwhatif.whatif.session import Asked
 from kwhatif.workloads.objects import annotations_of, labels_of, section
 
-__all__ = ["Unit", "located", "plain_text", "subject_of"]
-
 _TEMPLATES = (("spec", "template"), ("spec", "jobTemplate", "spec", "template"))
 
 

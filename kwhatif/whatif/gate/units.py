@@ -13,8 +13,6 @@ from kwhatif.whatif.gate.unit import Unit
 from kwhatif.whatif.session import Asked
 from kwhatif.workloads.controllers import TemplatePath, makes_pods
 
-__all__ = ["units_of"]
-
 
 def units_of(
     manifests: Sequence[Manifest],

@@ -15,8 +15,6 @@ from kwhatif.results.snapshot_info import DeviceUse
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
 
-__all__ = ["NO_CLASS", "device_uses"]
-
 NO_CLASS = ""
 """The class of devices that no class lets in."""
 

@@ -26,8 +26,6 @@ from kwhatif.versions import Features
 from kwhatif.whatif.info.pools import pool_of, zone_of
 from kwhatif.whatif.info.usage import Requests, pods_by_node
 
-__all__ = ["info"]
-
 MOST_REASONS = 10
 _FIRST = ("cpu", "memory", "ephemeral-storage", "pods")
 """The order of these resources; the others follow by name."""

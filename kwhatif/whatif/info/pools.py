@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from kwhatif.api.core import Node
 
-__all__ = ["pool_of", "zone_of"]
-
 POOL_LABELS = (
     "karpenter.sh/nodepool",
     "karpenter.sh/provisioner-name",

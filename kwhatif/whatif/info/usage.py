@@ -12,8 +12,6 @@ from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.pod_requests import amounts, pod_requests
 from kwhatif.versions import Features
 
-__all__ = ["Requests", "pods_by_node"]
-
 
 class Requests:
     """Requests of pods by resource name, millicores for cpu; worked out once for all pods with the same containers."""

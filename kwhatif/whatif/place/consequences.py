@@ -13,8 +13,6 @@ from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.replacements import Replacements
 from kwhatif.whatif.session import Session
 
-__all__ = ["with_consequences"]
-
 Landing = tuple[str, str]
 """(the replacement, the node it lands on, or nothing)."""
 

@@ -12,8 +12,6 @@ from kwhatif.whatif.place.placing import Run
 from kwhatif.whatif.place.rolling import roll_out
 from kwhatif.whatif.session import Asked, Session
 
-__all__ = ["place"]
-
 
 def place(
     session: Session, asked: Sequence[Asked], *, rollouts: Sequence[Rollout] = (), others: Sequence[str] = ()

@@ -15,8 +15,6 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.in_words import devices_of, scores_at, victims_of
 from kwhatif.whatif.session import Asked, Session
 
-__all__ = ["MOST_TIED", "Run", "Taken", "not_ours", "placement_of", "skipped"]
-
 MOST_TIED = 10
 """So many names of tied nodes are kept."""
 

@@ -15,8 +15,6 @@ from kwhatif.whatif.session import Asked, Session
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
 
-__all__ = ["Place"]
-
 
 @dataclass(frozen=True)
 class Place(Question[PlaceResult]):

@@ -11,8 +11,6 @@ from kwhatif.whatif.place.placing import Run, Taken
 from kwhatif.whatif.session import Asked
 from kwhatif.workloads.rollout_state import Step
 
-__all__ = ["roll_out"]
-
 
 def roll_out(rollout: Rollout, run: Run, asked: list[Asked]) -> RolloutPlan:
     """Go through an update: new pods are placed with the old ones still there, which leave before the next step.

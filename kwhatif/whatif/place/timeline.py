@@ -14,8 +14,6 @@ from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.place.placing import Run, not_ours, placement_of, skipped
 from kwhatif.whatif.session import Asked, Session
 
-__all__ = ["simulate"]
-
 
 def simulate(
     session: Session, asked: Sequence[Asked], *, recreate: bool = True, others: Sequence[str] = ()

@@ -14,8 +14,6 @@ from kwhatif.results.snapshot_diff import DiffResult, FieldChange, ObjectChange,
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.snapshot_diff.visible import template_of, visible
 
-__all__ = ["diff", "field_changes"]
-
 _FIRST = ("Node", "Pod")
 
 

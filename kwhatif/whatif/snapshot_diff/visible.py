@@ -11,8 +11,6 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.cluster.storage import BIND_COMPLETED, SELECTED_NODE
 
-__all__ = ["template_of", "visible"]
-
 READ_ANNOTATIONS = frozenset(
     {
         BIND_COMPLETED,

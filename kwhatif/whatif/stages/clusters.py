@@ -13,8 +13,6 @@ from kwhatif.whatif.edits.edited import Edited
 from kwhatif.whatif.stages.inputs import Edits, Inputs
 from kwhatif.whatif.stages.notes import Notes
 
-__all__ = ["age", "loaded", "with_edits"]
-
 
 def loaded(inputs: Inputs, notes: Notes) -> Edited:
     """The cluster as it is. Notes how old it is."""

@@ -15,8 +15,6 @@ from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.policy_file import read_policy
 from kwhatif.whatif.stages.rules import minors_of_kubelets, rules
 
-__all__ = ["setup_of"]
-
 DEFAULT_POLICY = "default"
 """What ``--policy`` calls kube-scheduler's defaults."""
 

@@ -20,8 +20,6 @@ from kwhatif.whatif.stages.inputs import Files, Reading
 from kwhatif.whatif.stages.rules import minors_of_kubelets
 from kwhatif.workloads.controllers import TemplatePath, makes_pods
 
-__all__ = ["expanded", "insist_on_pods", "template_paths"]
-
 
 def expanded(
     snapshot: Snapshot, manifests: Sequence[Manifest], reading: Reading, version: str | None, *, anew: bool = False

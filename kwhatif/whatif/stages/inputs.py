@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.whatif.edits.kind import Given
 
-__all__ = ["Edits", "Engine", "Files", "Inputs", "Reading"]
-
 Files = Sequence[str | Mapping[str, Any]]
 """Manifests: paths of files and directories, ``-`` for standard input, or objects as plain values."""
 

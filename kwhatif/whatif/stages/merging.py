@@ -13,8 +13,6 @@ from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case
 from kwhatif.workloads.volumes import settle_volumes
 
-__all__ = ["merge", "unknown_kinds"]
-
 _MOST_NAMED = 10
 
 

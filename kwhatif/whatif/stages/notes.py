@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ["Notes"]
-
 
 class Notes:
     """Texts such as ``note: the snapshot is 3 days old`` in the order in which they came up, each once."""

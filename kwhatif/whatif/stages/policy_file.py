@@ -10,8 +10,6 @@ from typing import Any
 
 from kwhatif.errors import InputError
 
-__all__ = ["MAX_BYTES", "is_doubled_key", "read_policy"]
-
 MAX_BYTES = 16 * 1024**2
 """No configuration may be larger."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from kwhatif.whatif.expand.expand import Expanded
     from kwhatif.whatif.session import Asked, Session
 
-__all__ = ["Case", "Question"]
-
 R_co = TypeVar("R_co", bound=Result, covariant=True)
 
 

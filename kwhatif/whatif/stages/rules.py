@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.whatif.stages.notes import Notes
 
-__all__ = ["minor_in_name", "minors_of_kubelets", "rules"]
-
 
 def rules(
     version: str | None,

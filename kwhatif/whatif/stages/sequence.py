@@ -15,8 +15,6 @@ from kwhatif.results.parts import Result
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
 
-__all__ = ["STAGES", "Inquiry", "ask"]
-
 R = TypeVar("R", bound=Result)
 
 

@@ -19,8 +19,6 @@ from kwhatif.whatif.stages.expansion import expanded, insist_on_pods
 from kwhatif.whatif.stages.inputs import Files
 from kwhatif.whatif.stages.question import Case, Question
 
-__all__ = ["AboutPods"]
-
 R_co = TypeVar("R_co", bound=Result, covariant=True)
 
 _FILE_SUFFIXES = (".yaml", ".yml", ".json", ".gz", ".zst")

@@ -19,8 +19,6 @@ from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
 from kwhatif.whatif.session import Asked, Session
 
-__all__ = ["Cycle", "Decision", "SameShapes", "Verdict", "decide"]
-
 Verdict = tuple[object, ...]
 """``("feasible",)``, or the code, the plugin and the reasons of the rejection."""
 

@@ -12,8 +12,6 @@ from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.place.place import place
 from kwhatif.whatif.session import Asked, Session
 
-__all__ = ["without_empty_kinds"]
-
 
 def without_empty_kinds(snapshot: Snapshot, setup: Setup, asked: Sequence[Asked]) -> Snapshot:
     """The snapshot without the lists that are empty, but for those that an answer about these pods would miss.

@@ -16,8 +16,6 @@ from kwhatif.whatif.stages.targets import AboutPods
 from kwhatif.whatif.trim.trim import awaiting, trim
 from kwhatif.whatif.trim.written import check_and_write, told
 
-__all__ = ["Trim"]
-
 
 @dataclass(frozen=True)
 class Trim(AboutPods[TrimResult]):

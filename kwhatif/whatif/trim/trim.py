@@ -22,8 +22,6 @@ from kwhatif.whatif.session import Asked, Session
 from kwhatif.whatif.trim.decision import Cycle, Decision, SameShapes, decide
 from kwhatif.whatif.trim.kept_kinds import without_empty_kinds
 
-__all__ = ["MOST_STEPS", "Trimmed", "awaiting", "trim"]
-
 MOST_STEPS = 2000
 MOST_WORK = 3_000_000
 """So many objects, summed over all steps, are decided on again: what takes about half a minute."""

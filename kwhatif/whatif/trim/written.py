@@ -20,8 +20,6 @@ from kwhatif.whatif.session import Asked
 from kwhatif.whatif.trim.decision import Cycle, Decision, decide
 from kwhatif.whatif.trim.trim import Trimmed
 
-__all__ = ["check_and_write", "told"]
-
 
 def check_and_write(trimmed: Trimmed, setup: Setup, asked: Sequence[Asked], path: str, *, loosely: bool) -> Decision:
     """Write the snapshot, after what will be in the file was read back and decided again: that decision.

@@ -13,8 +13,6 @@ from kwhatif.api.devices import DeviceRequest, DeviceResult, ResourceClaim, Reso
 from kwhatif.cluster.claim_store import DeviceId, claim_name
 from kwhatif.whatif.validate.check_references import Found, Known, error, named, warning
 
-__all__ = ["device_findings"]
-
 
 def device_findings(known: Known) -> Iterator[Found]:
     """Findings about the devices of claims, and who uses these."""

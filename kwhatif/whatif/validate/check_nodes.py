@@ -15,8 +15,6 @@ from kwhatif.cluster.shapes import PodShape
 from kwhatif.results.amounts import spell_amount
 from kwhatif.whatif.validate.check_references import Found, Known, error, warning
 
-__all__ = ["node_findings"]
-
 _HOSTNAME = "kubernetes.io/hostname"
 _EVERY_ADDRESS = "0.0.0.0"
 

@@ -12,8 +12,6 @@ from kwhatif.api.others import PodDisruptionBudget, PriorityClass
 from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.whatif.validate.check_references import Found, Known, error, named, warning
 
-__all__ = ["pod_findings"]
-
 _SHOWN = 3
 
 

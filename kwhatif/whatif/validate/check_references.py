@@ -19,8 +19,6 @@ from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
 from kwhatif.whatif.info.usage import pods_by_node
 
-__all__ = ["Found", "Known", "error", "named", "warning"]
-
 
 @dataclass(frozen=True, slots=True)
 class Found:

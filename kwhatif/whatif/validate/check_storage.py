@@ -12,8 +12,6 @@ from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim, VolumeAt
 from kwhatif.cluster.storage import claim_names, class_of_claim
 from kwhatif.whatif.validate.check_references import Found, Known, error, warning
 
-__all__ = ["storage_findings"]
-
 
 def storage_findings(known: Known) -> Iterator[Found]:
     """Findings about the volumes of pods, claims and what they are bound to."""

@@ -22,8 +22,6 @@ from kwhatif.whatif.validate.check_pods import pod_findings
 from kwhatif.whatif.validate.check_references import Found, Known
 from kwhatif.whatif.validate.check_storage import storage_findings
 
-__all__ = ["check", "validate"]
-
 
 def validate(paths: Sequence[str], features: Features, *, strict: bool = False) -> CheckResult:
     """All that is wrong with the files. ``strict`` lets warnings count. Raises InputError if they cannot be opened."""

@@ -23,8 +23,6 @@ from kwhatif.whatif.gate.unit import Unit
 from kwhatif.whatif.gate.wording import some
 from kwhatif.whatif.info.pools import zone_of
 
-__all__ = ["FitsWithout", "FitsWithoutParameters"]
-
 Gone = Literal["biggest-node", "any-node", "any-zone"]
 
 

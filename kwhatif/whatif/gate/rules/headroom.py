@@ -14,8 +14,6 @@ from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 from kwhatif.whatif.gate.wording import percent
 from kwhatif.whatif.info.pools import pool_of
 
-__all__ = ["Headroom", "HeadroomParameters"]
-
 
 class HeadroomParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"

@@ -17,8 +17,6 @@ from kwhatif.whatif.gate.growth import MOST_NODES, Growth
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 from kwhatif.whatif.info.pools import pool_of
 
-__all__ = ["NewNodes", "NewNodesParameters"]
-
 
 class NewNodesParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"

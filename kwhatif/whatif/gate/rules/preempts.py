@@ -15,8 +15,6 @@ from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 from kwhatif.whatif.gate.wording import some
 
-__all__ = ["Preempts", "PreemptsParameters"]
-
 
 class PreemptsParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"

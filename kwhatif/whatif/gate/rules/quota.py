@@ -9,8 +9,6 @@ from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.refusals import of_quota, refused
 from kwhatif.whatif.gate.rule import Parameters, Rule
 
-__all__ = ["Quota"]
-
 
 class Quota(Rule[Parameters]):
     name = "quota"

@@ -9,8 +9,6 @@ from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Parameters, Rule
 
-__all__ = ["RolloutDeadlock"]
-
 
 class RolloutDeadlock(Rule[Parameters]):
     name = "rollout-deadlock"

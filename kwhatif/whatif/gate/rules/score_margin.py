@@ -12,8 +12,6 @@ from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 
-__all__ = ["ScoreMargin", "ScoreMarginParameters"]
-
 
 class ScoreMarginParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"

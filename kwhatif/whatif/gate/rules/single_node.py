@@ -12,8 +12,6 @@ from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 
-__all__ = ["SERVING", "SingleNode", "SingleNodeParameters"]
-
 SERVING = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
 """Kinds whose pods stand in for each other."""
 

@@ -16,8 +16,6 @@ from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 from kwhatif.whatif.gate.rules.single_node import SERVING
 from kwhatif.whatif.gate.wording import some
 
-__all__ = ["Spread", "SpreadParameters"]
-
 
 class SpreadParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"

@@ -11,8 +11,6 @@ from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Parameters, Rule
 
-__all__ = ["Unschedulable", "UnschedulableParameters"]
-
 
 class UnschedulableParameters(Parameters, frozen=True, kw_only=True):
     most: Annotated[int, Meta(ge=0, description="So many pods of a workload may find no node.")] = 0
