@@ -63,7 +63,7 @@ class Expanded:
     """What became of manifests.
 
     ``pods`` are to be scheduled, in order of creation. ``objects`` are others that the scheduler reads,
-    ``unknown`` counts kinds that nobody here knows.
+    ``unknown`` counts kinds that nobody here knows, ``warnings`` are the API server's.
     """
 
     pods: list[Asked] = field(default_factory=list)
@@ -75,6 +75,7 @@ class Expanded:
     failed: list[FailedCreate] = field(default_factory=list)
     rollouts: list[Rollout] = field(default_factory=list)
     unknown: Counter[str] = field(default_factory=Counter)
+    warnings: list[str] = field(default_factory=list)
 
     def asked(self) -> Iterator[Asked]:
         """All pods, those of updates as if every new pod found its node."""
@@ -85,7 +86,7 @@ class Expanded:
 
     def add(self, other: Expanded) -> None:
         """Take over what came of other manifests."""
-        for name in ("pods", "objects", "claims", "refusals", "failed", "rollouts"):
+        for name in ("pods", "objects", "claims", "refusals", "failed", "rollouts", "warnings"):
             getattr(self, name).extend(getattr(other, name))
         self.whole.update(other.whole)
         self.trails.update(other.trails)
@@ -172,6 +173,7 @@ class _Expansion:
             answer = self._server.send(self._verb, obj)
         else:
             answer = self._server.create(obj) if there is None else self._server.update(obj)
+        self._done.warnings += [f"{called(obj)}: {text}" for text in answer.warnings]
         if isinstance(answer, Refused):
             self._refused(obj, origin, answer)
             return None

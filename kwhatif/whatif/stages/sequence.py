@@ -89,6 +89,8 @@ def expand(inquiry: Inquiry) -> Inquiry:
     """Manifests become pods, as the API server and the controllers make them."""
     for case in inquiry.cases:
         inquiry.question.expand(case)
+        for text in case.expanded.warnings:
+            inquiry.notes.warn(text)
         if not inquiry.question.schedules:
             # Where there is a fidelity report, it is among its gaps.
             from kwhatif.whatif.fidelity.strangers import strangers
