@@ -18,7 +18,7 @@ from kwhatif.admission.validation.name_rules import dns_label, dns_subdomain
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_affinity import check_node_selector
 from kwhatif.admission.validation.validate_metadata import check_metadata
-from kwhatif.admission.validation.validate_volume_sources import SOURCE_CHECKS
+from kwhatif.admission.validation.validate_volume_sources import SOURCE_CHECKS, check_csi_driver
 from kwhatif.admission.validation.validate_volumes import check_access_modes
 from kwhatif.api.quantity import Quantity
 
@@ -131,13 +131,7 @@ def _local(problems: Problems, source: Object, *, has_nodes: bool) -> None:
 
 
 def _csi(problems: Problems, source: Object, path: str) -> None:
-    driver = source.get("driver") or ""
-    if not driver:
-        problems.required(f"{path}.driver")
-    else:
-        if len(driver.encode()) > 63:
-            problems.too_long(f"{path}.driver", 63)
-        problems.invalid(f"{path}.driver", driver, *dns_subdomain(driver.lower()))
+    check_csi_driver(problems, source, path)
     if not source.get("volumeHandle"):
         problems.required(f"{path}.volumeHandle")
     for key in _SECRETS:

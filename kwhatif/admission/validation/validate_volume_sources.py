@@ -187,7 +187,8 @@ def _cinder(problems: Problems, source: Object, path: str) -> None:
     _secret_name(problems, source, path)
 
 
-def _csi(problems: Problems, source: Object, path: str) -> None:
+def check_csi_driver(problems: Problems, source: Object, path: str) -> None:
+    """The name of the driver, of a volume in a pod or of a persistent one."""
     driver = source.get("driver") or ""
     if not driver:
         problems.required(f"{path}.driver")
@@ -195,6 +196,10 @@ def _csi(problems: Problems, source: Object, path: str) -> None:
         if len(driver.encode()) > 63:
             problems.too_long(f"{path}.driver", 63)
         problems.invalid(f"{path}.driver", driver, *dns_subdomain(driver.lower()))
+
+
+def _csi(problems: Problems, source: Object, path: str) -> None:
+    check_csi_driver(problems, source, path)
     secret = source.get("nodePublishSecretRef")
     if secret is not None:
         name = secret.get("name") or ""
