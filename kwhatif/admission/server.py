@@ -16,12 +16,12 @@ from kwhatif.admission.kinds.strategy import Strategy, strategy_of
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS, QUOTA, chosen
 from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.request import Request, copied, within
-from kwhatif.admission.requests import Sent, read
 from kwhatif.admission.resources import group_of, known_kind, resource_name
 from kwhatif.admission.schema.nulls import fill_nulls
 from kwhatif.admission.schema.table import Served, types_of
-from kwhatif.admission.updates.change import changed, comparable, count_generation
-from kwhatif.admission.updates.rules import rules_of
+from kwhatif.admission.sent import Sent, read
+from kwhatif.admission.updates.update_rules import rules_of
+from kwhatif.admission.updates.updated_object import changed, comparable, count_generation
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.world import World, name_of, namespace_of, sketch
 from kwhatif.api.kinds import GROUPS

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kwhatif.admission.answer import Created, Refused
-from kwhatif.admission.policies.expressions import asks_authorizer
 from kwhatif.admission.policies.patching import Inapplicable, patched
+from kwhatif.admission.policies.policy_expressions import asks_authorizer
 from kwhatif.admission.server import ApiServer
 from kwhatif.admission.world import World
 

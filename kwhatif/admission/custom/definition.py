@@ -11,9 +11,9 @@ from typing import Any
 
 from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.request import copied
-from kwhatif.admission.requests import Sent, apply_refusal
-from kwhatif.admission.schema.decoding import Misfit, unknown_fields
+from kwhatif.admission.schema.strict_decoding import Misfit, unknown_fields
 from kwhatif.admission.schema.table import FieldType, Served, Types
+from kwhatif.admission.sent import Sent, apply_refusal
 from kwhatif.admission.world import World
 
 _META = ("apiVersion", "kind", "metadata")

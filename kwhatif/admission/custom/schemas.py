@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.custom.formats import fits_format
+from kwhatif.admission.custom.text_formats import fits_format
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.cel.faults import Fault
 from kwhatif.cel.formatting import text_of

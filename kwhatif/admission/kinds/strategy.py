@@ -66,7 +66,7 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "services": (("", "Service"),),
     "definitions": (("apiextensions.k8s.io", "CustomResourceDefinition"),),
-    "policies": tuple(
+    "policy_kinds": tuple(
         ("admissionregistration.k8s.io", f"{verb}AdmissionPolicy{binding}")
         for verb in ("Validating", "Mutating")
         for binding in ("", "Binding")

@@ -10,7 +10,7 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.kinds.policies import check_conditions, check_rule
+from kwhatif.admission.kinds.policy_kinds import check_conditions, check_rule
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.validation.choices import check_choice

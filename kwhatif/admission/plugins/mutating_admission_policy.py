@@ -9,9 +9,9 @@ from typing import Any
 
 from kwhatif.admission.answer import Cause, Object, Refused
 from kwhatif.admission.kinds.strategy import strategy_of
-from kwhatif.admission.policies.expressions import Failed, compiled, evaluated
+from kwhatif.admission.policies.bound_policies import Policy, asked, concerned, params_of
 from kwhatif.admission.policies.patching import Inapplicable, applied, patched
-from kwhatif.admission.policies.policies import Policy, asked, concerned, params_of
+from kwhatif.admission.policies.policy_expressions import Failed, compiled, evaluated
 from kwhatif.admission.policies.view import seen, values_of
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.schema.table import newest_types

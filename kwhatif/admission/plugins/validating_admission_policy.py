@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kwhatif.admission.answer import Cause, Object, Refused
-from kwhatif.admission.policies.expressions import Failed, compiled, evaluated
-from kwhatif.admission.policies.policies import Policy, asked, concerned, params_of
+from kwhatif.admission.policies.bound_policies import Policy, asked, concerned, params_of
+from kwhatif.admission.policies.policy_expressions import Failed, compiled, evaluated
 from kwhatif.admission.policies.view import values_of
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.world import name_of

@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from kwhatif.admission.answer import Cause, Object, Refused
-from kwhatif.admission.policies.expressions import Failed, Scenery, asks_authorizer, compiled, evaluated
 from kwhatif.admission.policies.matching import EXEMPT, matches
+from kwhatif.admission.policies.policy_expressions import Failed, Scenery, asks_authorizer, compiled, evaluated
 from kwhatif.admission.policies.view import values_of
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.resources import group_of

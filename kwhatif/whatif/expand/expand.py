@@ -111,7 +111,7 @@ def expand(
     """Create or update every object in turn, and collect the pods. Nothing that is given is changed.
 
     ``anew`` creates workloads as if the cluster had none of their names, with all their pods. ``verb`` is one of
-    ``admission.requests.VERBS``; the API server is one of a ``minor``.
+    ``admission.sent.VERBS``; the API server is one of a ``minor``.
     """
     return _Expansion(manifests, snapshot, plugins, templates, verb, minor).run(anew=anew)
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS
-from kwhatif.admission.requests import VERBS
+from kwhatif.admission.sent import VERBS
 from kwhatif.api.kinds import spelt
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.amounts import counts

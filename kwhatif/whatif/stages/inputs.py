@@ -27,7 +27,7 @@ class Edits(Protocol):
 @dataclass(frozen=True)
 class Reading:
     """How manifests are read and what the API server makes of them. ``verb`` is how they
-    are sent: one of ``admission.requests.VERBS``."""
+    are sent: one of ``admission.sent.VERBS``."""
 
     templates: Sequence[str] | None = None
     admission_plugins: Sequence[str] | None = None

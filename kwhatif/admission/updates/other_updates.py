@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import copied, each, within
 from kwhatif.admission.updates.normal import differing, same
-from kwhatif.admission.updates.rules import IMMUTABLE, Fixed, Rules, immutable
+from kwhatif.admission.updates.update_rules import IMMUTABLE, Fixed, Rules, immutable
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.api.quantity import Quantity
 

@@ -9,7 +9,7 @@ from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.request import copied, within
 from kwhatif.admission.resources import resource_name
 from kwhatif.admission.schema.table import Served, Types
-from kwhatif.admission.updates.apply import apply_in_client, apply_in_server
+from kwhatif.admission.updates.applied_manifest import apply_in_client, apply_in_server
 from kwhatif.admission.updates.normal import same
 from kwhatif.admission.world import name_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import copied, each, within
 from kwhatif.admission.updates.normal import differing, same
-from kwhatif.admission.updates.rules import Rules
+from kwhatif.admission.updates.update_rules import Rules
 from kwhatif.admission.validation.problems import Problems
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

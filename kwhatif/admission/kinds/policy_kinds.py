@@ -11,7 +11,7 @@ from functools import partial
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.strategy import Strategy
-from kwhatif.admission.policies.expressions import Scenery, asks_authorizer, compiled
+from kwhatif.admission.policies.policy_expressions import Scenery, asks_authorizer, compiled
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.validation.name_rules import dns_1035_label, dns_subdomain, label_key, path_segment
 from kwhatif.admission.validation.problems import Problems

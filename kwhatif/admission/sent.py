@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from kwhatif.admission.answer import Object, Refused
-from kwhatif.admission.schema.decoding import Misfit, unknown_fields
+from kwhatif.admission.schema.strict_decoding import Misfit, unknown_fields
 from kwhatif.admission.schema.table import Served, Types, served_in, spanned
 from kwhatif.admission.schema.typed_patch import patch_errors
 from kwhatif.admission.world import name_of

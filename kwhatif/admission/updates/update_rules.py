@@ -134,10 +134,10 @@ _RULES: dict[tuple[str, str], Rules] = {
     ),
 }
 _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
-    "pods": (("", "Pod"),),
-    "workloads": (("apps", "StatefulSet"), ("batch", "Job")),
-    "services": (("", "Service"),),
-    "others": (
+    "pod_updates": (("", "Pod"),),
+    "workload_updates": (("apps", "StatefulSet"), ("batch", "Job")),
+    "service_updates": (("", "Service"),),
+    "other_updates": (
         *(("", "ConfigMap"), ("", "Secret"), ("", "ResourceQuota")),
         *(("", "PersistentVolume"), ("", "PersistentVolumeClaim"), ("storage.k8s.io", "CSINode")),
         *(("rbac.authorization.k8s.io", "RoleBinding"), ("rbac.authorization.k8s.io", "ClusterRoleBinding")),

@@ -12,8 +12,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.policies.expressions import Failed, Scenery, asks_authorizer, compiled, evaluated
 from kwhatif.admission.policies.matching import EXEMPT, matches, selects
+from kwhatif.admission.policies.policy_expressions import Failed, Scenery, asks_authorizer, compiled, evaluated
 from kwhatif.admission.policies.view import seen
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.resources import group_of

@@ -10,7 +10,7 @@ from typing import Any
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import copied, each, within
 from kwhatif.admission.updates.normal import same
-from kwhatif.admission.updates.rules import IMMUTABLE, Fixed, Rules, immutable
+from kwhatif.admission.updates.update_rules import IMMUTABLE, Fixed, Rules, immutable
 from kwhatif.admission.validation.problems import Problems
 
 _MUTABLE = (

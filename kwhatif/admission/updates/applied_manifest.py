@@ -13,9 +13,9 @@ from typing import Any
 
 from kwhatif.admission.answer import Cause, Object, Refused
 from kwhatif.admission.schema.table import FieldType, Served, Types
+from kwhatif.admission.updates.field_owners import manifests_own
 from kwhatif.admission.updates.fields import Fields, fields_of, leaves, minus, spelt
-from kwhatif.admission.updates.merge import at, merged, without
-from kwhatif.admission.updates.owners import manifests_own
+from kwhatif.admission.updates.typed_merge import at, merged, without
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

@@ -11,7 +11,7 @@ from typing import Any
 from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.service_addresses import check_cluster_ips, headless
 from kwhatif.admission.request import copied, each, within
-from kwhatif.admission.updates.rules import Rules
+from kwhatif.admission.updates.update_rules import Rules
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.world import World
 
