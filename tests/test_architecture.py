@@ -151,21 +151,14 @@ ONE_QUESTION = {"whatif", "cli", "results"}
 SHARED_NAMES = {
     "__init__": "packages",
     "question": "of every question, what it differs in from the others; their base has the name, too",
-    "decoding": "how the API server reads what is sent to it: a request, and by the schema of its kind",
-    "services": "a group of kinds: how they are created, and what an update of them may change",
-    "workloads": "likewise",
-    "policies": "validating and mutating admission policies: their kinds, and what they decide",
 }
 """Names that several modules have since they mean the same, and what that is."""
 
 
-@pytest.mark.parametrize("server", [False, True], ids=["scheduler", "API server"])
-def test_no_two_modules_have_one_name_and_mean_different_things(server: bool) -> None:
-    """The API server is a program of its own, with words of its own: ``admission/`` is looked at apart."""
+def test_no_two_modules_have_one_name_and_mean_different_things() -> None:
     of_name: dict[str, list[Path]] = {}
     for path in PACKAGE.rglob("*.py"):
-        if path.is_relative_to(PACKAGE / "admission") == server:
-            of_name.setdefault(path.stem, []).append(path.relative_to(PACKAGE))
+        of_name.setdefault(path.stem, []).append(path.relative_to(PACKAGE))
     shared = {name: paths for name, paths in of_name.items() if len(paths) > 1}
     wrong = {
         name: sorted(map(str, paths))
