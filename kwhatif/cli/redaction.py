@@ -11,8 +11,8 @@ from kwhatif.errors import InputError, UsageError
 from kwhatif.whatif.stages.notes import Notes
 
 if TYPE_CHECKING:
+    from kwhatif.redaction import Translation
     from kwhatif.snapshot.format.model import Snapshot
-    from kwhatif.snapshot.redaction import Translation
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ def redacted_snapshot(snapshot: Snapshot, path: str, notes: Notes) -> Snapshot:
 
     Raises InputError, also if the snapshot is redacted already.
     """
-    from kwhatif.snapshot.redaction import redact
+    from kwhatif.redaction import redact
 
     if snapshot.redacted:
         raise InputError("is redacted already: there are no names left to replace", source=snapshot.source)
@@ -46,7 +46,7 @@ def redacted_snapshot(snapshot: Snapshot, path: str, notes: Notes) -> Snapshot:
 
 def with_translation(path: str, notes: Notes, how: Callable[[Translation | None], tuple[T, Translation]]) -> T:
     """What ``how`` makes with the translation in a file, once that has what was added to it."""
-    from kwhatif.snapshot.redaction import read_translation, readable_by_others, write_translation
+    from kwhatif.redaction import read_translation, readable_by_others, write_translation
 
     if path == "-":
         raise UsageError("--translation: expected a file, found '-'")

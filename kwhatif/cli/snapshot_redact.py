@@ -66,11 +66,11 @@ def _snapshot(files: list[str], output: str, translation: str, namespace: str | 
 
 
 def _manifests(files: list[str], output: str, translation: str, namespace: str | None, notes: Any) -> None:
+    from kwhatif.redaction import has_rule, redact_documents
+    from kwhatif.redaction.manifests import read_manifests
     from kwhatif.report.structured import as_documents
     from kwhatif.results.amounts import counts
     from kwhatif.snapshot.format.drafts import draft_of
-    from kwhatif.snapshot.redaction import has_rule, redact_documents
-    from kwhatif.snapshot.redaction.manifests import read_manifests
 
     documents = read_manifests(files, namespace)
     left_out = Counter(str(one.get("kind")) for one in documents if not has_rule(one))

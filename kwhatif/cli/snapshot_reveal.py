@@ -26,10 +26,10 @@ def reveal(
     Exit codes: 0 good, 2 usage or input error.
     """
     from kwhatif.cli.output import check_stdin, finish
+    from kwhatif.redaction import read_translation
+    from kwhatif.redaction import reveal as put_back
     from kwhatif.report.escape import clean
     from kwhatif.snapshot.read.files import read_paths
-    from kwhatif.snapshot.redaction import read_translation
-    from kwhatif.snapshot.redaction import reveal as put_back
 
     check_stdin(answer, translation)
     names = read_translation(translation)

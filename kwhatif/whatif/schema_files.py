@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from kwhatif.api.json_schema import components, document_schema
+from kwhatif.redaction import translation_file
 from kwhatif.results.gate import GateResult
 from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
 from kwhatif.snapshot.format.model import API_VERSION
-from kwhatif.snapshot.redaction import translation_file
 from kwhatif.whatif.edits import document
 from kwhatif.whatif.gate import gate_policy
 from kwhatif.whatif.gate.registry import in_tree

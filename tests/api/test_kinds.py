@@ -6,7 +6,7 @@ import pytest
 
 from kwhatif.admission.field_types import SHAPES
 from kwhatif.api.kinds import GROUPS, IDLE, KEPT_WHOLE, KINDS, READ, TABLE, TEMPLATES, kind_named, plural_of, struct_for
-from kwhatif.snapshot.redaction.object_rules import RULES
+from kwhatif.redaction.object_rules import RULES
 from tests.builders import IN_TREE
 
 

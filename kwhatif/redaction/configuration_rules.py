@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from kwhatif.api import core
-from kwhatif.snapshot.redaction.pseudonyms import Names
-from kwhatif.snapshot.redaction.shared_rules import API_VERSION, KIND
-from kwhatif.snapshot.redaction.struct_rules import rule_of
-from kwhatif.snapshot.redaction.treatments import GONE, Rule, each, fields, flag, named, number, one_of
+from kwhatif.redaction.pseudonyms import Names
+from kwhatif.redaction.shared_rules import API_VERSION, KIND
+from kwhatif.redaction.struct_rules import rule_of
+from kwhatif.redaction.treatments import GONE, Rule, each, fields, flag, named, number, one_of
 
 PLUGINS = frozenset(
     {

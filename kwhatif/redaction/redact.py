@@ -15,12 +15,12 @@ import msgspec
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.quantity import plain_quantity
+from kwhatif.redaction.configuration_rules import CONFIGURATION
+from kwhatif.redaction.object_rules import RULES
+from kwhatif.redaction.pseudonyms import Names
+from kwhatif.redaction.translation_file import Translation
+from kwhatif.redaction.treatments import GONE, Rule
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot
-from kwhatif.snapshot.redaction.configuration_rules import CONFIGURATION
-from kwhatif.snapshot.redaction.object_rules import RULES
-from kwhatif.snapshot.redaction.pseudonyms import Names
-from kwhatif.snapshot.redaction.translation_file import Translation
-from kwhatif.snapshot.redaction.treatments import GONE, Rule
 from kwhatif.versions.gate_stages import GATES
 
 CONFIGURATION_KIND = "KubeSchedulerConfiguration"

@@ -10,9 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kwhatif.api.label_text import is_label_key, is_label_value
-from kwhatif.snapshot.redaction import Translation, reveal
-from kwhatif.snapshot.redaction.pseudonyms import Names
-from kwhatif.snapshot.redaction.wellknown import KEYS
+from kwhatif.redaction import Translation, reveal
+from kwhatif.redaction.pseudonyms import Names
+from kwhatif.redaction.wellknown import KEYS
 
 Method = Callable[..., str]
 

@@ -19,20 +19,20 @@ from hypothesis import strategies as st
 from kwhatif.api.core import Node
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS
 from kwhatif.policy.intree import in_tree
+from kwhatif.redaction import Translation, redact, redact_documents, reveal_value
+from kwhatif.redaction.cel_text import looks_inside
+from kwhatif.redaction.configuration_rules import PLUGINS
+from kwhatif.redaction.object_rules import RULES
+from kwhatif.redaction.shared_rules import ANNOTATIONS
+from kwhatif.redaction.wellknown import KEYS
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, write_snapshot
 from kwhatif.snapshot.live.pruning import KEPT_ANNOTATIONS
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.snapshot.redaction import Translation, redact, redact_documents, reveal_value
-from kwhatif.snapshot.redaction.cel_text import looks_inside
-from kwhatif.snapshot.redaction.configuration_rules import PLUGINS
-from kwhatif.snapshot.redaction.object_rules import RULES
-from kwhatif.snapshot.redaction.shared_rules import ANNOTATIONS
-from kwhatif.snapshot.redaction.wellknown import KEYS
 from kwhatif.versions import SUPPORTED_MINORS, features_of
 from kwhatif.whatif.conformance.scenario_answers import Scenario, answer
 from kwhatif.whatif.info.pools import POOL_LABELS
-from tests.snapshot.everything import every_object, paths_of
-from tests.snapshot.redacted_answers import redacted_answer, redacted_scenario
+from tests.redaction.everything import every_object, paths_of
+from tests.redaction.redacted_answers import redacted_answer, redacted_scenario
 
 TESTS = Path(__file__).parents[1]
 RECORDED = TESTS / "conformance"

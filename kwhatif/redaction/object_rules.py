@@ -10,8 +10,8 @@ from typing import Any
 
 from kwhatif.api import core
 from kwhatif.api.kinds import KINDS
-from kwhatif.snapshot.redaction.pseudonyms import Names
-from kwhatif.snapshot.redaction.shared_rules import (
+from kwhatif.redaction.pseudonyms import Names
+from kwhatif.redaction.shared_rules import (
     AMOUNTS,
     CONDITION,
     LABEL_SELECTOR,
@@ -20,9 +20,9 @@ from kwhatif.snapshot.redaction.shared_rules import (
     TOLERATIONS,
     object_of,
 )
-from kwhatif.snapshot.redaction.struct_rules import rule_of
-from kwhatif.snapshot.redaction.treatments import GONE, Rule, each, fields, flag, named, number, one_of, share, time
-from kwhatif.snapshot.redaction.wellknown import OWNER_KINDS
+from kwhatif.redaction.struct_rules import rule_of
+from kwhatif.redaction.treatments import GONE, Rule, each, fields, flag, named, number, one_of, share, time
+from kwhatif.redaction.wellknown import OWNER_KINDS
 
 # --- what is called after its node
 

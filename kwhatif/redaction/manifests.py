@@ -8,11 +8,11 @@ from typing import Any
 from kwhatif.api.kinds import NAMESPACED, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
+from kwhatif.redaction.redact import CONFIGURATION_KIND
 from kwhatif.snapshot.format.model import KIND, is_snapshot
 from kwhatif.snapshot.read.documents import read_documents
 from kwhatif.snapshot.read.files import called, read_paths
 from kwhatif.snapshot.read.items import decode, head_of, items_of, resource_of
-from kwhatif.snapshot.redaction.redact import CONFIGURATION_KIND
 
 
 def read_manifests(paths: Sequence[str], namespace: str | None = None) -> list[dict[str, Any]]:

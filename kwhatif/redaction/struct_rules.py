@@ -16,8 +16,8 @@ from msgspec import Struct, inspect
 
 from kwhatif.api import core, devices, meta, others
 from kwhatif.api.quantity import Quantity
-from kwhatif.snapshot.redaction.pseudonyms import Names
-from kwhatif.snapshot.redaction.shared_rules import (
+from kwhatif.redaction.pseudonyms import Names
+from kwhatif.redaction.shared_rules import (
     AMOUNTS,
     API_VERSION,
     CONDITION,
@@ -33,7 +33,7 @@ from kwhatif.snapshot.redaction.shared_rules import (
     TOPOLOGY_REQUIREMENT,
     UID,
 )
-from kwhatif.snapshot.redaction.treatments import (
+from kwhatif.redaction.treatments import (
     GONE,
     Rule,
     amount,

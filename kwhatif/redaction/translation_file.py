@@ -19,9 +19,9 @@ from kwhatif.api.decode import decode_json
 from kwhatif.api.json_schema import strictly
 from kwhatif.api.mismatch import described, step
 from kwhatif.errors import InputError
+from kwhatif.redaction.codes import Numbered, Ordered
 from kwhatif.snapshot.format.drafts import draft_of
 from kwhatif.snapshot.read.files import read_paths
-from kwhatif.snapshot.redaction.codes import Numbered, Ordered
 
 KIND = "Translation"
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.snapshot.redaction.pseudonyms import Names
-from kwhatif.snapshot.redaction.redact import CONFIGURATION_KIND, redact_documents
-from kwhatif.snapshot.redaction.translation_file import Translation
+from kwhatif.redaction.pseudonyms import Names
+from kwhatif.redaction.redact import CONFIGURATION_KIND, redact_documents
+from kwhatif.redaction.translation_file import Translation
 from kwhatif.whatif.conformance.scenario_answers import Scenario
 
 __all__ = ["redacted_answer", "redacted_scenario"]

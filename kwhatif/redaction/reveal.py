@@ -12,8 +12,8 @@ from collections.abc import Callable
 from itertools import groupby, pairwise
 from typing import Any
 
-from kwhatif.snapshot.redaction.pseudonyms import NOT_VALID, address_of, uid_of
-from kwhatif.snapshot.redaction.translation_file import Translation
+from kwhatif.redaction.pseudonyms import NOT_VALID, address_of, uid_of
+from kwhatif.redaction.translation_file import Translation
 
 # In JSON, what stands before a name may be the end of an escape such as \n.
 _START = r"(?:(?<![^\W_])|(?<=\\[nrt]))"

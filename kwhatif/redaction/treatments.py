@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from kwhatif.snapshot.redaction.pseudonyms import Names
+from kwhatif.redaction.pseudonyms import Names
 
 Rule = Callable[[Any, Names], Any]
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.snapshot.redaction.codes import Ordered, between
-from kwhatif.snapshot.redaction.translation_file import Translation
+from kwhatif.redaction.codes import Ordered, between
+from kwhatif.redaction.translation_file import Translation
 
 digits = st.from_regex(r"[0-9]{0,4}[1-9]", fullmatch=True)
 words = st.text("abtkxz019ÄT", min_size=1, max_size=4)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kwhatif.api.kinds import GROUPS
-from kwhatif.snapshot.redaction.pseudonyms import Names
-from kwhatif.snapshot.redaction.treatments import (
+from kwhatif.redaction.pseudonyms import Names
+from kwhatif.redaction.treatments import (
     GONE,
     Rule,
     amount,
@@ -23,7 +23,7 @@ from kwhatif.snapshot.redaction.treatments import (
     table,
     time,
 )
-from kwhatif.snapshot.redaction.wellknown import OWNER_KINDS
+from kwhatif.redaction.wellknown import OWNER_KINDS
 
 NAME = named(Names.name)
 NODE = named(Names.node)

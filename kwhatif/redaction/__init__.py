@@ -6,9 +6,9 @@ What stays, what goes and what can still be seen is in ``docs/redaction.md``.
 
 from __future__ import annotations
 
-from kwhatif.snapshot.redaction.redact import CONFIGURATION_KIND, has_rule, redact, redact_documents
-from kwhatif.snapshot.redaction.reveal import reveal, reveal_value
-from kwhatif.snapshot.redaction.translation_file import (
+from kwhatif.redaction.redact import CONFIGURATION_KIND, has_rule, redact, redact_documents
+from kwhatif.redaction.reveal import reveal, reveal_value
+from kwhatif.redaction.translation_file import (
     Translation,
     read_translation,
     readable_by_others,

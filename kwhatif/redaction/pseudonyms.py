@@ -15,10 +15,10 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from kwhatif.api.label_text import is_label_key, is_label_value
-from kwhatif.snapshot.redaction import wellknown
-from kwhatif.snapshot.redaction.cel_text import CEL_WORDS, looks_inside, with_words
-from kwhatif.snapshot.redaction.codes import Ordered
-from kwhatif.snapshot.redaction.translation_file import Translation
+from kwhatif.redaction import wellknown
+from kwhatif.redaction.cel_text import CEL_WORDS, looks_inside, with_words
+from kwhatif.redaction.codes import Ordered
+from kwhatif.redaction.translation_file import Translation
 
 NOT_VALID = "~"
 """Stands after a code in a pseudonym if upstream would not let the name pass, so that it does not let the pseudonym."""
