@@ -30,14 +30,20 @@ help: ## list the tasks
 
 # --- the environment
 
-$(INSTALLED): pyproject.toml
+# The very releases that .ci/requirements*.txt name, by their hashes; then kwhatif itself, which needs nothing more.
+LOCKED := $(PIP) install --require-hashes -r
+SELF := $(PIP) install --no-deps --no-build-isolation -e .
+
+$(INSTALLED): pyproject.toml .ci/requirements.txt
 	@$(ensure_venv)
-	$(PIP) install -e .
+	$(LOCKED) .ci/requirements.txt
+	$(SELF)
 	@touch $@
 
-$(INSTALLED_DEV): pyproject.toml
+$(INSTALLED_DEV): pyproject.toml .ci/requirements-dev.txt
 	@$(ensure_venv)
-	$(PIP) install -e '.[dev]'
+	$(LOCKED) .ci/requirements-dev.txt
+	$(SELF)
 	@touch $@ $(INSTALLED)
 
 ensure_venv = $(BIN)/python -m pip --version >/dev/null 2>&1 || { \
@@ -104,6 +110,18 @@ bench: $(INSTALLED) ## time the scheduling loop on small generated workloads
 	@$(BIN)/python benchmarks/batch.py --nodes 200 --pods 1000
 	@$(BIN)/python benchmarks/devices.py --nodes 50 --devices 8 --pods 200
 	@$(BIN)/python benchmarks/capacity.py --nodes 100 --repeat 1
+
+# What users and the release workflow install is of the same releases as what the tests ran with.
+COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --no-header $(ARGS)
+
+.PHONY: lock
+lock: ## renew .ci/requirements*.txt when dependencies have changed (ARGS=--upgrade for new releases)
+	@$(ensure_venv)
+	$(PIP) install uv
+	$(COMPILE) --group build --extra dev -o .ci/requirements-dev.txt
+	$(COMPILE) --constraints .ci/requirements-dev.txt --group build -o .ci/requirements.txt
+	$(COMPILE) --constraints .ci/requirements-dev.txt --group release -o .ci/requirements-release.txt
 
 .PHONY: clean
 clean: ## remove everything that was made here

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from kwhatif.cli.main import COMMANDS
 from kwhatif.report.gate_formats import FORMATS
@@ -24,6 +26,7 @@ ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "samples" / "gate"
 ACTION = yaml.safe_load((ROOT / ".github/actions/gate/action.yml").read_text())
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"] if "run" in step}
+LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-release.txt")
 EXPRESSION = re.compile(r"\$\{\{ (.*?) \}\}")
 NOW = "2026-03-01T12:00:00Z"
 
@@ -74,10 +77,9 @@ def checkout(tmp_path: Path) -> Checkout:
         "RUNNER_TEMP": str(made.temp),
         "KWHATIF_NOW": NOW,
     }
-    kwhatif = f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m kwhatif "$@"\n'
+    made.tool(made.tools / "kwhatif", f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m kwhatif "$@"\n')
     for directory in (made.tools, made.temp / "kwhatif" / "bin"):
-        made.tool(directory / "kwhatif", kwhatif)
-    made.tool(made.tools / "python", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        made.tool(directory / "python", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     shutil.copytree(SAMPLE / "base", made.path / "manifests")
     shutil.copy(SAMPLE / "snapshot.json", made.path)
     shutil.copy(SAMPLE / "rules-fail.yaml", made.path / ".kwhatif.yaml")
@@ -103,7 +105,7 @@ def known(inputs: Mapping[str, str], outputs: Mapping[str, str], expression: str
         case "steps":
             return outputs.get(name, "")
         case "github":
-            return {"repository": "o/r", "event.pull_request.number": "7"}[name]
+            return {"repository": "o/r", "event.pull_request.number": "7", "action_path": "/action"}[name]
     raise AssertionError(expression)
 
 
@@ -158,6 +160,46 @@ def test_the_action_judges_the_change_annotates_it_and_fails(checkout: Checkout)
     assert sorted(path.name for path in reports.iterdir()) == [
         *("annotations", "gate.json", "gate.md", "gate.sarif", "gate.xml")
     ]
+
+
+def plant_modules(checkout: Checkout) -> None:
+    """A pull request that brings modules by the names of what Python and kwhatif import, and wants them looked for."""
+    trap = f"open({str(checkout.path / 'imported')!r}, 'a').write(__name__ + '\\n')\nraise SystemExit(0)\n"
+    for name in ("json", "secrets", "venv", "typer", "kwhatif", "sitecustomize", "usercustomize"):
+        (checkout.path / f"{name}.py").write_text(trap)
+    checkout.env["PYTHONPATH"] = "."
+
+
+@needs_bash
+def test_nothing_in_the_checkout_is_imported(checkout: Checkout) -> None:
+    plant_modules(checkout)
+    _, outputs, code = run_action(checkout)
+    assert (outputs["gate.outputs.verdict"], code) == ("fail", 1)
+    assert not (checkout.path / "imported").exists()
+
+
+@needs_bash
+@pytest.mark.parametrize(("inputs", "installed"), [({}, 2), ({"install": "kwhatif==1.2.3"}, 1)])
+def test_the_action_installs_outside_the_checkout(checkout: Checkout, inputs: dict[str, str], installed: int) -> None:
+    plant_modules(checkout)
+    # What would make the environment and install there, on paper.
+    log = checkout.temp / "log"
+    record = f'#!/bin/sh\necho "$PWD $@" >> {log}\n'
+    for path in (checkout.tools / "python", checkout.temp / "kwhatif" / "bin" / "python"):
+        checkout.tool(path, record)
+    assert step(checkout, "Install kwhatif", inputs, {}).returncode == 0
+    made, *pip = log.read_text().splitlines()
+    assert made == f"{checkout.temp} -I -m venv kwhatif"
+    assert len(pip) == installed
+    assert all(line.startswith(f"{checkout.temp} -I -m pip install ") for line in pip)
+    assert ("--require-hashes" in pip[0]) == (not inputs)
+
+
+@pytest.mark.parametrize("path", [".github/actions/gate/action.yml", "docs/ci/gitlab.yml", "docs/ci/Dockerfile"])
+def test_every_python_of_a_pipeline_is_isolated(path: str) -> None:
+    text = (ROOT / path).read_text().replace('ENTRYPOINT ["python", "-I",', "")
+    called = re.findall(r"""(?:^|[\s("/])python"? (\S+)""", re.sub("(?m)^ *#.*", "", text))
+    assert set(called) == {"-I"}
 
 
 @needs_bash
@@ -229,7 +271,9 @@ def test_the_gitlab_job_writes_its_reports_and_fails(checkout: Checkout) -> None
     install, *script = job["script"]
     assert "pip install" in install
     env = {**job["variables"], "CI_MERGE_REQUEST_DIFF_BASE_SHA": checkout.git("rev-parse", "HEAD")}
+    plant_modules(checkout)
     ran = checkout.bash("\n".join(script).replace("/opt/kwhatif/bin/", ""), env)
+    assert not (checkout.path / "imported").exists()
     assert ran.returncode == 1, ran.stderr
     assert ran.stdout.startswith("\x1b[1;31mFAIL\x1b[0m")
     reports = [*job["artifacts"]["reports"].values(), *job["artifacts"]["paths"]]
@@ -262,7 +306,7 @@ def test_the_hook_runs_once_for_all_files_and_its_command_exists() -> None:
 def test_the_image_has_every_package_of_the_build() -> None:
     lines = (ROOT / "docs/ci/Dockerfile").read_text().splitlines()
     copied = {word for line in lines if line.startswith("COPY ") for word in line.split()[1:-1]}
-    needed = {"pyproject.toml", "README.md", "LICENSE", "kwhatif", "schemas"}
+    needed = {".ci/requirements.txt", "pyproject.toml", "README.md", "LICENSE", "kwhatif", "schemas"}
     assert needed <= copied
     assert all((ROOT / name).exists() for name in needed)
 
@@ -316,14 +360,53 @@ def test_kubectl_runs_it_as_a_plugin_under_that_name(checkout: Checkout) -> None
 # --- the project's own
 
 
-def test_every_python_that_is_promised_is_tested_on_every_system_and_actions_are_pinned() -> None:
+@pytest.mark.parametrize("path", [*ROOT.glob(".github/workflows/*.yml"), ROOT / ".github/actions/gate/action.yml"])
+def test_actions_are_pinned(path: Path) -> None:
+    used = re.findall(r"uses: (.*)", path.read_text())
+    assert used
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v[\d.]+", each) for each in used)
+
+
+@pytest.mark.parametrize(
+    ("lock", "extra", "group"),
+    [
+        (".ci/requirements.txt", None, "build"),
+        (".ci/requirements-dev.txt", "dev", "build"),
+        (".ci/requirements-release.txt", None, "release"),
+    ],
+)
+def test_what_is_locked_is_what_pyproject_asks_for(lock: str, extra: str | None, group: str) -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = [*told["project"]["dependencies"], *told["dependency-groups"][group]]
+    wanted += told["project"]["optional-dependencies"][extra] if extra else []
+    pins = re.findall(r"(?m)^([\w.-]+)==([\w.]+)", (ROOT / lock).read_text())
+    for requirement in (Requirement(each) for each in wanted if isinstance(each, str)):
+        versions = [version for name, version in pins if name == canonicalize_name(requirement.name)]
+        assert versions, requirement
+        assert all(requirement.specifier.contains(version) for version in versions)
+
+
+def test_what_is_locked_is_the_same_release_in_every_lock_and_has_its_hashes() -> None:
+    locks = [(ROOT / ".ci" / name).read_text() for name in LOCKS]
+    pins = [set(re.findall(r"(?m)^[\w.-]+==[\w.]+", lock)) for lock in locks]
+    users, *others = pins
+    assert all(users <= other for other in others)
+    for lock in locks:
+        assert all("--hash=sha256:" in entry for entry in re.split(r"(?m)^(?=\w)", lock)[1:])
+
+
+def test_what_builds_is_what_pyproject_says_builds() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert told["dependency-groups"]["build"] == told["build-system"]["requires"]
+
+
+def test_every_python_that_is_promised_is_tested_on_every_system() -> None:
     text = (ROOT / ".github/workflows/ci.yml").read_text()
     matrix = yaml.safe_load(text)["jobs"]["test"]["strategy"]["matrix"]
     classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
     versions = [found[1] for one in classifiers if (found := re.fullmatch(r"Programming Language :: .* (3\.\d+)", one))]
     assert matrix["python"] == versions
     assert [name.partition("-")[0] for name in matrix["os"]] == ["ubuntu", "macos", "windows"]
-    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v[\d.]+", used) for used in re.findall(r"uses: (.*)", text))
 
 
 def test_commits_are_checked_as_make_check_does() -> None:
