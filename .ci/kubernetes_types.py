@@ -1,9 +1,9 @@
-"""Make kwhatif/admission/schema/kubernetes.json: which kinds and fields the API server of each minor knows.
+"""Make kwhatif/api/kubernetes.json: which kinds and fields the API server of each minor knows.
 
     python .ci/kubernetes_types.py 1.29=swagger-29.json 1.30=swagger-30.json ...
 
 Each file is the OpenAPI (v2) document of that minor as Kubernetes publishes it: api/openapi-spec/swagger.json, or what
-the Python client was generated from. ``kwhatif/admission/schema/table.py`` explains the result.
+the Python client was generated from. ``kwhatif/api/field_types.py`` explains the result.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-OUTPUT = Path(__file__).parents[1] / "kwhatif" / "admission" / "schema" / "kubernetes.json"
+OUTPUT = Path(__file__).parents[1] / "kwhatif" / "api" / "kubernetes.json"
 
 # Since 1.24, beta APIs are not served unless somebody asks for them; this one came before.
 SERVED_BETAS = ("flowcontrol.apiserver.k8s.io/v1beta3",)

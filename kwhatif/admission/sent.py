@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.schema.strict_decoding import Misfit, unknown_fields
-from kwhatif.admission.schema.table import Served, Types, served_in, spanned
 from kwhatif.admission.schema.typed_patch import patch_errors
 from kwhatif.admission.world import name_of
+from kwhatif.api.field_types import Served, Types, served_in, spanned
 
 VERBS = ("", "create", "apply", "replace")
 """How manifests are sent. Without a word they are created or, where they are there already, changed as

@@ -18,12 +18,12 @@ from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.request import Request, copied, within
 from kwhatif.admission.resources import group_of, known_kind, resource_name
 from kwhatif.admission.schema.nulls import fill_nulls
-from kwhatif.admission.schema.table import Served, types_of
 from kwhatif.admission.sent import Sent, read
 from kwhatif.admission.updates.update_rules import rules_of
 from kwhatif.admission.updates.updated_object import changed, comparable, count_generation
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.world import World, name_of, namespace_of, sketch
+from kwhatif.api.field_types import Served, types_of
 from kwhatif.api.kinds import GROUPS
 
 

@@ -12,9 +12,9 @@ from typing import Any
 from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.request import copied
 from kwhatif.admission.schema.strict_decoding import Misfit, unknown_fields
-from kwhatif.admission.schema.table import FieldType, Served, Types
 from kwhatif.admission.sent import Sent, apply_refusal
 from kwhatif.admission.world import World
+from kwhatif.api.field_types import FieldType, Served, Types
 
 _META = ("apiVersion", "kind", "metadata")
 _METADATA = "meta.v1.ObjectMeta"

@@ -14,8 +14,8 @@ from kwhatif.admission.policies.patching import Inapplicable, applied, patched
 from kwhatif.admission.policies.policy_expressions import Failed, compiled, evaluated
 from kwhatif.admission.policies.view import seen, values_of
 from kwhatif.admission.request import Request, each, within
-from kwhatif.admission.schema.table import newest_types
 from kwhatif.admission.world import name_of
+from kwhatif.api.field_types import newest_types
 
 _KIND = "MutatingAdmissionPolicy"
 

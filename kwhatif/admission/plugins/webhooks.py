@@ -20,8 +20,8 @@ from kwhatif.admission.policies.policy_expressions import Failed, Scenery, asks_
 from kwhatif.admission.policies.view import values_of
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.resources import group_of
-from kwhatif.admission.schema.table import types_of
 from kwhatif.admission.world import World, name_of
+from kwhatif.api.field_types import types_of
 from kwhatif.versions import DEFAULT_MINOR
 
 MUTATING, VALIDATING = "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"

@@ -11,8 +11,8 @@ from typing import Any
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import copied
-from kwhatif.admission.schema.table import FieldType, Types
 from kwhatif.admission.schema.typed_patch import patch_errors
+from kwhatif.api.field_types import FieldType, Types
 from kwhatif.cel.operators import equal
 from kwhatif.cel.values import Struct
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.admission.schema.table import FieldType, Types
+from kwhatif.api.field_types import FieldType, Types
 
 _EMPTY = {"string": "", "bytes": "", "quantity": "0", "bool": False, "int32": 0, "int64": 0}
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kwhatif.admission.schema.table import FieldType, Types, known_in
+from kwhatif.api.field_types import FieldType, Types, known_in
 from kwhatif.api.mismatch import described, step
 from kwhatif.api.quantity import Quantity, QuantityError
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kwhatif.admission.schema.table import FieldType, Types
+from kwhatif.api.field_types import FieldType, Types
 
 # What may hold any plain value, as the published schema has no better word for it.
 _UNTYPED = ("any", "int-or-string", "quantity", "time", "microtime")

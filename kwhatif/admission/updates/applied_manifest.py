@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from kwhatif.admission.answer import Cause, Object, Refused
-from kwhatif.admission.schema.table import FieldType, Served, Types
 from kwhatif.admission.updates.field_owners import manifests_own
 from kwhatif.admission.updates.fields import Fields, fields_of, leaves, minus, spelt
 from kwhatif.admission.updates.typed_merge import at, merged, without
+from kwhatif.api.field_types import FieldType, Served, Types
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.schema.table import FieldType, Types
 from kwhatif.admission.updates.fields import Fields, parts
 from kwhatif.admission.updates.normal import DEFAULTS
+from kwhatif.api.field_types import FieldType, Types
 
 # Values that are filled in wherever the field is missing.
 _FILLED: dict[str, tuple[Any, ...]] = {key: (value,) for key, value in DEFAULTS.items()} | {

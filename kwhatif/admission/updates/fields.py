@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.schema.table import FieldType, Types
+from kwhatif.api.field_types import FieldType, Types
 
 Fields = dict[str, Any]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kwhatif.admission.schema.table import FieldType, Types
 from kwhatif.admission.updates.fields import item_key, parts
+from kwhatif.api.field_types import FieldType, Types
 
 
 def merged(below: Any, above: Any, type_: FieldType | None, types: Types) -> Any:

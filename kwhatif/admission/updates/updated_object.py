@@ -8,10 +8,10 @@ from __future__ import annotations
 from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.request import copied, within
 from kwhatif.admission.resources import resource_name
-from kwhatif.admission.schema.table import Served, Types
 from kwhatif.admission.updates.applied_manifest import apply_in_client, apply_in_server
 from kwhatif.admission.updates.normal import same
 from kwhatif.admission.world import name_of
+from kwhatif.api.field_types import Served, Types
 
 _SERVERS = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 # The first change of a store makes revision 2: an object is never of this one.
