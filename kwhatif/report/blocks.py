@@ -58,14 +58,6 @@ def of(part: int, whole: int, one: str) -> str:
     return f"{part} of {counted(whole, one)}"
 
 
-def some(names: Sequence[str], most: int = 3) -> str:
-    """``a, b, c and 4 more``."""
-    more = len(names) - most
-    if more <= 0:
-        return ", ".join(names)
-    return f"{', '.join(names[:most])} and {more} more"
-
-
 def joined(texts: Iterable[str]) -> str:
     """Comma-separated, or ``<none>``."""
     return ", ".join(texts) or NONE

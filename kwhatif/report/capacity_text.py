@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.report.blocks import Block, Facts, Lines, joined, some, titled
+from kwhatif.report.blocks import Block, Facts, Lines, joined, titled
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
-from kwhatif.results.amounts import counted, spell_amount
+from kwhatif.results.amounts import counted, some, spell_amount
 from kwhatif.results.capacity import CapacityResult, NodeCapacity
 
 MANY_NODES = 12

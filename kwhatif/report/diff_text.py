@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, joined, some, titled
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, joined, titled
 from kwhatif.report.fidelity_text import fidelity_blocks
-from kwhatif.results.amounts import counted, spell_amount
+from kwhatif.results.amounts import counted, some, spell_amount
 from kwhatif.results.diff import ClusterUse, DecisionDiff, NodeScores, PodChange
 
 MOST_PODS = 30

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, of, some, titled
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, of, titled
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.place_text import device_blocks, victim_table
-from kwhatif.results.amounts import counted
+from kwhatif.results.amounts import counted, some
 from kwhatif.results.explain import Blocker, Comparison, ExplainResult, NodeReport, PodReport
 from kwhatif.results.place import Placement
 

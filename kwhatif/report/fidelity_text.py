@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.report.blocks import Block, Heading, Lines, some
+from kwhatif.report.blocks import Block, Heading, Lines
+from kwhatif.results.amounts import some
 from kwhatif.results.parts import Fidelity
 
 

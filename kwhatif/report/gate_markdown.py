@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kwhatif.report.blocks import some
 from kwhatif.report.escape import clean
 from kwhatif.report.fidelity_text import edited, standing
 from kwhatif.report.gate_words import at, headline, judged, numbers, place_of, shortened, tally
 from kwhatif.report.markdown import code, drawn_table, escaped
-from kwhatif.results.amounts import counted
+from kwhatif.results.amounts import counted, some
 from kwhatif.results.gate import Change, Exemption, Finding, GateResult, RuleOutcome
 
 MARKER = "<!-- kwhatif gate -->"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, some
-from kwhatif.results.amounts import counted
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table
+from kwhatif.results.amounts import counted, some
 from kwhatif.results.snapshot_trim import TrimmedPod, TrimResult
 
 

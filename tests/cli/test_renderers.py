@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.report.blocks import Facts, Heading, Lines, Table, some
+from kwhatif.report.blocks import Facts, Heading, Lines, Table
 from kwhatif.report.conformance_text import conformance_blocks
 from kwhatif.report.escape import clean
 from kwhatif.report.explain_text import explain_blocks
@@ -21,7 +21,7 @@ from kwhatif.report.names import names_of
 from kwhatif.report.place_text import place_blocks, summary
 from kwhatif.report.structured import as_json, as_yaml
 from kwhatif.report.tables import columns, text_of
-from kwhatif.results.amounts import counted
+from kwhatif.results.amounts import counted, some
 from kwhatif.results.conformance import ConformanceResult, FileAgreement
 from kwhatif.results.explain import Blocker, Eviction, ExplainResult, Fix, NodeReport, PodReport
 from kwhatif.results.parts import Fidelity, Gap

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
+from kwhatif.results.amounts import some
 from kwhatif.snapshot.live.listing import Listing
-
-_MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Inconsistency:
 def inconsistencies(listings: Mapping[str, Listing]) -> list[Inconsistency]:
     """What in these lists cannot have been true at one time."""
     found = [
-        Inconsistency(f"seen twice while the list of {kind} was read: {_some(listing.repeated)}", (kind,))
+        Inconsistency(f"seen twice while the list of {kind} was read: {some(listing.repeated)}", (kind,))
         for kind, listing in listings.items()
         if listing.repeated
     ]
@@ -44,7 +43,7 @@ def _missing_nodes(listings: Mapping[str, Listing]) -> list[Inconsistency]:
         return []
     gone = sorted({pod.spec.node_name or "" for pod in lost})
     number = "1 pod is" if len(lost) == 1 else f"{len(lost)} pods are"
-    text = f"{number} on nodes that are not in the list of nodes: {_some(gone)}"
+    text = f"{number} on nodes that are not in the list of nodes: {some(gone)}"
     return [Inconsistency(text, ("Node", "Pod"))]
 
 
@@ -63,10 +62,5 @@ def _missing_volumes(listings: Mapping[str, Listing]) -> list[Inconsistency]:
     ]
     if not lost:
         return []
-    text = f"claims are bound to volumes that are not in the list of volumes: {_some(lost)}"
+    text = f"claims are bound to volumes that are not in the list of volumes: {some(lost)}"
     return [Inconsistency(text, ("PersistentVolume", "PersistentVolumeClaim"))]
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more

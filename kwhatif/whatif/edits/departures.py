@@ -13,13 +13,12 @@ from kwhatif.api.core import Pod, Taint
 from kwhatif.api.meta import OwnerReference
 from kwhatif.api.selectors import tolerates
 from kwhatif.cluster.cluster import FINISHED
-from kwhatif.results.amounts import counted
+from kwhatif.results.amounts import counted, some
 from kwhatif.versions import features_of
 from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.edits.failed_jobs import fail_jobs, job_of
 from kwhatif.whatif.session import Asked
 
-_MOST_NAMED = 3
 _JOB_FAILS = "of jobs that fail for it, beyond their backoffLimit"
 
 
@@ -64,8 +63,8 @@ def depart(draft: Draft, pods: Sequence[Pod], cause: Cause, origin: str) -> str:
         draft.ask(Asked(replacement, origin, owner=made_by))
     makers = "its controller" if len(again) == 1 else "their controllers"
     parts = [f"{len(again)} made again by {makers} and to be placed"] if again else []
-    parts += [f"{len(keys)} {end} ({_some(keys)})" for end, keys in ends.items()]
-    parts += [f"{len(others)} more of the same jobs go, too ({_some(others)})"] if others else []
+    parts += [f"{len(keys)} {end} ({some(keys)})" for end, keys in ends.items()]
+    parts += [f"{len(others)} more of the same jobs go, too ({some(others)})"] if others else []
     return f"{counted(len(pods), 'pod')} {cause.value}: {', '.join(parts)}"
 
 
@@ -84,11 +83,6 @@ def _end(pod: Pod, owner: OwnerReference | None, cause: Cause) -> str:
     if owner.kind not in ("ReplicaSet", "ReplicationController", "Job", "StatefulSet", "DaemonSet"):
         return f"of controllers that nobody here knows ({owner.kind}) and not made again"
     return ""
-
-
-def _some(keys: Sequence[str]) -> str:
-    more = len(keys) - _MOST_NAMED
-    return ", ".join(keys[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _is_static(pod: Pod, owner: OwnerReference | None) -> bool:

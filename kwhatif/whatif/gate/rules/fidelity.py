@@ -8,11 +8,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from kwhatif.results.amounts import counted
+from kwhatif.results.amounts import counted, some
 from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
-from kwhatif.whatif.gate.wording import some
 
 
 class FidelityParameters(Parameters, frozen=True, kw_only=True):
@@ -43,7 +42,7 @@ class FidelityRule(Rule[FidelityParameters]):
             yield self.finding(
                 None,
                 gap.what,
-                f"{gap.effect[:1].upper()}{gap.effect[1:]}. It touches {some(gap.pods, 3)}.",
+                f"{gap.effect[:1].upper()}{gap.effect[1:]}. It touches {some(gap.pods)}.",
                 about=gap.what,
                 numbers={"pods": len(gap.pods)},
                 hint="give a snapshot that has it, or name it under accept",

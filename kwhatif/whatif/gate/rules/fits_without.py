@@ -14,13 +14,12 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from kwhatif.results.amounts import counted
+from kwhatif.results.amounts import counted, some
 from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.outage import Stranded
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 from kwhatif.whatif.gate.unit import Unit
-from kwhatif.whatif.gate.wording import some
 from kwhatif.whatif.info.pools import zone_of
 
 Gone = Literal["biggest-node", "any-node", "any-zone"]
@@ -95,7 +94,7 @@ class FitsWithout(Rule[FitsWithoutParameters]):
     ) -> Finding:
         message = (
             f"Without {name}, {counted(lost, 'pod')} have to find another node and {stranded} find none"
-            f" (without the change {before}): {some([each.pod.key for each in mine])}. "
+            f" (without the change {before}): {some([each.pod.key for each in mine], 5)}. "
             f"{mine[0].pod.key}: {mine[0].message}"
         )
         whose = "" if unit is not None else "other workloads: "

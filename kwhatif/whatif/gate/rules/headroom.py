@@ -11,7 +11,6 @@ from kwhatif.results.amounts import counted, spell_amount
 from kwhatif.results.gate import Finding, Subject
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
-from kwhatif.whatif.gate.wording import percent
 from kwhatif.whatif.info.pools import pool_of
 
 
@@ -56,7 +55,7 @@ class Headroom(Rule[HeadroomParameters]):
                 free = whole - int(amounts(cluster.requested, resource)[rows].sum())
                 if not whole:
                     continue
-                share = percent(free, whole)
+                share = _percent(free, whole)
                 least = min(least, share)
                 if free * 100 >= whole * self.given.percent:
                     continue
@@ -67,13 +66,13 @@ class Headroom(Rule[HeadroomParameters]):
                     f"{called}: {share:g}% of {resource} left",
                     f"Of {spell_amount(resource, whole)} {resource} on {counted(len(rows), 'node')}, "
                     f"{spell_amount(resource, free)} ({share:g}%) stay free; it was {spell_amount(resource, was)} "
-                    f"({percent(was, whole):g}%). At least {self.given.percent:g}% should.",
+                    f"({_percent(was, whole):g}%). At least {self.given.percent:g}% should.",
                     about=resource,
                     numbers={
                         "pool": pool,
                         "resource": resource,
                         "freePercent": share,
-                        "freePercentBefore": percent(was, whole),
+                        "freePercentBefore": _percent(was, whole),
                         "percent": self.given.percent,
                         "free": free,
                         "allocatable": whole,
@@ -84,3 +83,8 @@ class Headroom(Rule[HeadroomParameters]):
         told = f"; no node has {', '.join(nobody)}" if nobody else ""
         self.summary = f"{counted(self.checked, 'pool')}, the least left is {least:g}%" if self.checked else ""
         self.summary += told
+
+
+def _percent(part: float, whole: float) -> float:
+    """The share of a whole, in percent with one decimal; of nothing, none is left."""
+    return round(100 * part / whole, 1) if whole else 0.0

@@ -8,13 +8,12 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from kwhatif.results.amounts import counted
+from kwhatif.results.amounts import counted, some
 from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.choice import Choice
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 from kwhatif.whatif.gate.rules.single_node import SERVING
-from kwhatif.whatif.gate.wording import some
 
 BATCH = ("CronJob", "Job", "Pod")
 
@@ -47,7 +46,7 @@ class Pinned(Rule[PinnedParameters]):
                 if number >= self.given.nodes:
                     continue
                 names = sorted(context.node(row) for row in np.flatnonzero(able).tolist())
-                can = f"Only {some(names)} could" if names else "No node could"
+                can = f"Only {some(names, 5)} could" if names else "No node could"
                 yield self.about(
                     unit,
                     f"{counted(number, 'node')} could ever take {info.key}",

@@ -8,12 +8,11 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from kwhatif.results.amounts import counted
+from kwhatif.results.amounts import counted, some
 from kwhatif.results.gate import Finding
 from kwhatif.results.place import Victim
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
-from kwhatif.whatif.gate.wording import some
 
 
 class PreemptsParameters(Parameters, frozen=True, kw_only=True):
@@ -57,7 +56,7 @@ class Preempts(Rule[PreemptsParameters]):
             yield self.about(
                 unit,
                 title,
-                f"To make room, kube-scheduler would evict {some([_told(victim) for victim in victims])}.",
+                f"To make room, kube-scheduler would evict {some([_told(victim) for victim in victims], 5)}.",
                 numbers={
                     "evicted": len(victims),
                     "counted": len(counting),

@@ -9,12 +9,11 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from kwhatif.results.amounts import counted
+from kwhatif.results.amounts import counted, some
 from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 from kwhatif.whatif.gate.rules.single_node import SERVING
-from kwhatif.whatif.gate.wording import some
 
 
 class SpreadParameters(Parameters, frozen=True, kw_only=True):
@@ -61,7 +60,7 @@ class Spread(Rule[SpreadParameters]):
             yield self.about(
                 unit,
                 f"skew of {skew} over {self.given.topology_key}",
-                f"{counted(len(running), 'pod')} lie over {counted(len(counts), 'place')} as {some(told)}.",
+                f"{counted(len(running), 'pod')} lie over {counted(len(counts), 'place')} as {some(told, 5)}.",
                 about=self.given.topology_key,
                 numbers={
                     "skew": skew,
