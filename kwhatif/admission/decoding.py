@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from kwhatif.admission.answer import Cause, Object, Refused
-from kwhatif.admission.field_types import SHAPES
+from kwhatif.admission.read_fields import SHAPES
 from kwhatif.admission.resources import known_kind
 from kwhatif.api.decode import convert
 from kwhatif.errors import InputError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.admission.field_types import SHAPES
+from kwhatif.admission.read_fields import SHAPES
 from kwhatif.api.kinds import GROUPS, IDLE, KEPT_WHOLE, KINDS, READ, TABLE, TEMPLATES, kind_named, plural_of, struct_for
 from kwhatif.redaction.object_rules import RULES
 from tests.builders import IN_TREE
