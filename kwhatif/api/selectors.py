@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kwhatif.api.core import NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Taint, Toleration
+from kwhatif.api.core import Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Taint, Toleration
 from kwhatif.api.label_text import is_label_key, is_label_value
 from kwhatif.api.meta import LabelSelector
 
@@ -218,6 +218,26 @@ class RequiredNodeAffinity:
         if not all(r.matches(labels.get(r.key)) for r in self.labels):
             return False
         return self.terms is None or any(t.matches(labels, name) for t in self.terms)
+
+    def unmet(self, node: Node) -> str:
+        """What a node lacks to match, in words: ``wants zone=b, node has zone=a``; nothing if it matches."""
+        labels = node.metadata.labels or {}
+        if self.matches(labels, node.name):
+            return ""
+        wrong = [_unmet(r, labels) for r in self.labels if not r.matches(labels.get(r.key))]
+        if wrong:
+            return "; ".join(wrong)
+        terms = []
+        for term in self.terms or ():
+            missing = [_unmet(r, labels) for r in term.expressions if not r.matches(labels.get(r.key))]
+            missing += [f"wants node {r}" for r in term.fields if not r.matches(node.name)]
+            terms.append(" and ".join(missing) or "unreadable term")
+        return " or ".join(terms) or "the required affinity has no terms, so it matches no node"
+
+
+def _unmet(requirement: Requirement, labels: Mapping[str, str]) -> str:
+    key = requirement.key
+    return f"wants {requirement}, node has {f'{key}={labels[key]}' if key in labels else 'no such label'}"
 
 
 def tolerates(toleration: Toleration, taint: Taint, *, comparison_operators: bool) -> bool:

@@ -97,7 +97,7 @@ class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
             admitted & ~nodes.of(nodes.columns.matching(own)),
             "node(s) didn't match Pod's node affinity/selector",
             unresolvable=True,
-            detail=lambda place: _mismatch(own, nodes, place),
+            detail=lambda place: own.unmet(nodes.columns.nodes[nodes.row(place)]),
         )
 
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
@@ -149,22 +149,3 @@ def _names(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
             return None
         names |= frozenset.intersection(*lists)
     return names
-
-
-def _mismatch(affinity: RequiredNodeAffinity, nodes: NodeView, place: int) -> str:
-    node = nodes.columns.nodes[nodes.row(place)]
-    labels = node.metadata.labels or {}
-
-    def unmet(requirement_key: str, text: str) -> str:
-        have = labels.get(requirement_key)
-        return f"wants {text}, node has {'no such label' if have is None else f'{requirement_key}={have}'}"
-
-    wrong = [unmet(r.key, str(r)) for r in affinity.labels if not r.matches(labels.get(r.key))]
-    if wrong:
-        return "; ".join(wrong)
-    terms = []
-    for term in affinity.terms or ():
-        missing = [unmet(r.key, str(r)) for r in term.expressions if not r.matches(labels.get(r.key))]
-        missing += [f"wants node {r}" for r in term.fields if not r.matches(node.name)]
-        terms.append(" and ".join(missing) or "unreadable term")
-    return " or ".join(terms) or "the required affinity has no terms, so it matches no node"

@@ -5,7 +5,7 @@ Upstream: plugins/volumebinding (volume_binding.go, binder.go).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -26,8 +26,15 @@ from kwhatif.framework.status import SKIP, Rejection, Skip, Status
 from kwhatif.golang.field_errors import Path
 from kwhatif.golang.vocabulary import Int64
 from kwhatif.plugins.shared.resource_args import UtilizationShapePoint, shape_problems
+from kwhatif.plugins.shared.volume_conflicts import Conflicts
 from kwhatif.plugins.shared.volume_matching import is_own_claim, match
-from kwhatif.plugins.shared.volume_reach import enough_capacity, reachable, storage_request, topologies_admit
+from kwhatif.plugins.shared.volume_reach import (
+    enough_capacity,
+    provisions,
+    reachable,
+    storage_request,
+    topologies_admit,
+)
 from kwhatif.plugins.shared.volume_scoring import utilization_scores
 from kwhatif.versions import Features
 
@@ -36,9 +43,6 @@ NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 NODE_CONFLICT_BEFORE = "node(s) had volume node affinity conflict"
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 NO_SUCH_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
-
-
-NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,14 +170,16 @@ class VolumeBinding(Plugin[Claims, Claims]):
         roomy = everywhere if choice is None else choice.roomy
         renamed = self.handle.features.volume_affinity_conflict_is_called_mismatch
         conflict = NODE_CONFLICT if renamed else NODE_CONFLICT_BEFORE
+        delayed = [] if choice is None else choice.provision
+        said = Conflicts(state.cluster, self.handle.features, state.bound, delayed)
         for ok, reason, detail in (
-            (near, conflict, "a bound claim's volume cannot be reached from the node"),
-            (matched, BIND_CONFLICT, "no volume that fits is free, and none can be made, for a claim"),
-            (roomy, NOT_ENOUGH_SPACE, "the driver reports too little capacity for a claim"),
-            (known, NO_SUCH_VOLUME, "a claim is bound to a volume that does not exist"),
+            (near, conflict, said.out_of_reach),
+            (matched, BIND_CONFLICT, said.no_volume),
+            (roomy, NOT_ENOUGH_SPACE, said.no_space),
+            (known, NO_SUCH_VOLUME, said.no_such_volume),
         ):
             if not ok.all():
-                yield Rejection(nodes.of(~ok), reason, unresolvable=True, detail=_Said(detail))
+                yield Rejection(nodes.of(~ok), reason, unresolvable=True, detail=_Said(detail, nodes))
 
     def _choice(self, state: Claims) -> Choice:
         """Volumes for delayed claims on all nodes at once, as long as nothing is reserved in between."""
@@ -218,8 +224,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
         for claim, where in wanted:
             undecided = where & matched & roomy
             storage_class = storage.classes.get(class_of_claim(claim))
-            provisioner = storage_class.provisioner if storage_class else None
-            if storage_class is None or not provisioner or provisioner == NO_PROVISIONER:
+            if storage_class is None or not provisions(storage_class):
                 matched &= ~undecided
                 continue
             admitted = topologies_admit(cluster, storage_class.name)
@@ -282,10 +287,11 @@ def _scores(features: Features) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    text: str
+    text: Callable[[int], str]
+    nodes: NodeView
 
     def __call__(self, place: int) -> str:
-        return self.text
+        return self.text(self.nodes.row(place))
 
 
 def _refusal(pod: PodInfo, name: str, claim: PersistentVolumeClaim | None, *, ephemeral: bool) -> str:

@@ -129,7 +129,9 @@ class VolumeRestrictions(Plugin[Restrictions, None]):
         alive = np.ones(nodes.size, np.bool_)
         if state.disks is not None:
             clash = nodes.counts(state.disks) > 0
-            yield Rejection(clash, DISK_CONFLICT, detail=lambda place: "a pod on the node uses one of its disks")
+            yield Rejection(
+                clash, DISK_CONFLICT, detail=lambda place: _clashes(pod.shape, nodes.cluster.pods_on[nodes.row(place)])
+            )
             alive = ~clash
         uses = np.full(nodes.size, len(state.held), np.int64)
         if state.exclusive and nodes.moved_pods() is not None:
@@ -155,6 +157,17 @@ def _clashing(shape: PodShape, disks: Sequence[Volume]) -> TallySpec:
         return int(any(_clash(mine, its) for mine in disks for its in other.spec.volumes or ()))
 
     return TallySpec(("disks", shape.template), Weighing(of_template=clashes))
+
+
+def _clashes(shape: PodShape, others: Sequence[PodInfo]) -> str:
+    """Which disks are in use by which of the other pods."""
+    return "; ".join(
+        f"pod {other.key} uses the disk of volume {mine.name}"
+        for mine in shape.spec.volumes or ()
+        if _is_exclusive_disk(mine)
+        for other in others
+        if any(_clash(mine, its) for its in other.shape.spec.volumes or ())
+    )
 
 
 def _moving(exclusive: frozenset[str]) -> TallySpec:

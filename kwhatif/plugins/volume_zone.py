@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kwhatif.api.core import Node
 from kwhatif.api.others import PersistentVolume
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.columns import NodeColumns
@@ -34,6 +35,7 @@ STABLE = {
 
 @dataclass(frozen=True, slots=True)
 class Topology:
+    claim: str
     volume: str
     key: str
     values: frozenset[str]
@@ -79,7 +81,7 @@ class VolumeZone(Plugin[Topologies, None]):
             found = storage.volumes.get(claim.spec.volume_name)
             if found is None:
                 return Status.unresolvable(f'persistentvolume "{claim.spec.volume_name}" not found')
-            wanted += _topologies(found)
+            wanted += _topologies(claim.name, found)
         return Topologies(tuple(wanted)) if wanted else SKIP
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Topologies | None) -> Iterator[Rejection]:
@@ -95,15 +97,16 @@ class VolumeZone(Plugin[Topologies, None]):
             return
         columns = nodes.columns
         anywhere = _anywhere(columns)
-        wrong = np.zeros(len(columns), np.bool_)
-        for topology in state.wanted:
-            wrong |= ~_matching(topology, columns, by_one_name=self.handle.features.volume_zones_have_one_name)
+        by_one_name = self.handle.features.volume_zones_have_one_name
+        wrong = [~_matching(topology, columns, by_one_name=by_one_name) for topology in state.wanted]
         yield Rejection(
-            nodes.of(anywhere & wrong),
+            nodes.of(anywhere & np.any(wrong, axis=0)),
             "node(s) had no available volume zone",
             unresolvable=True,
             detail=lambda place: "; ".join(
-                f"volume {t.volume} is in {t.key} {' or '.join(sorted(t.values))}" for t in state.wanted
+                _said(topology, columns.nodes[nodes.row(place)])
+                for topology, away in zip(state.wanted, wrong, strict=True)
+                if away[nodes.row(place)]
             ),
         )
 
@@ -130,13 +133,23 @@ def _unbound(class_name: str, cluster: Cluster) -> Status | None:
     return Status.unresolvable("PersistentVolume had no name")
 
 
-def _topologies(volume: PersistentVolume) -> Iterator[Topology]:
+def _topologies(claim: str, volume: PersistentVolume) -> Iterator[Topology]:
     labels = volume.metadata.labels or {}
     for key in STABLE:
         if key in labels:
             values = [value.strip() for value in labels[key].split("__")]
             if all(values):
-                yield Topology(volume.name, key, frozenset(values))
+                yield Topology(claim, volume.name, key, frozenset(values))
+
+
+def _said(topology: Topology, node: Node) -> str:
+    """Where a volume is that the node is not."""
+    labels = node.metadata.labels or {}
+    have = next(
+        (f"{key}={labels[key]}" for key in (topology.key, STABLE[topology.key]) if key in labels), "no such label"
+    )
+    values = " or ".join(sorted(topology.values))
+    return f"claim {topology.claim}: volume {topology.volume} is in {topology.key} {values}, node has {have}"
 
 
 def _matching(topology: Topology, columns: NodeColumns, *, by_one_name: bool) -> BoolArray:

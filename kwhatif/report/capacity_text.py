@@ -50,7 +50,7 @@ def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
         case "quota" if result.quota is not None:
             yield "Ended by", f"quota {result.quota.quota}: {result.quota.resource}"
         case "scheduler":
-            yield "Ended by", f"the scheduler: {result.next_pod} is unclaimed"
+            yield "Ended by", f"the scheduler: {result.next_pod} finds no node"
             yield "Message", result.message
         case "nodes":
             yield "Ended by", f"the nodes: {result.next_pod} finds none"

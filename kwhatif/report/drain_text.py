@@ -24,7 +24,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     stuck = [pod for pod in result.pods if pod.outcome in ("refused", "blocked")]
     reasons = [(pod.node, pod.pod, pod.budget or NONE, pod.reason) for pod in stuck]
     blocks += titled("WHAT BLOCKS", ("node", "pod", "budget", "why it stays"), reasons)
-    blocks += titled("PENDING AFTERWARDS", ("pod", "message"), [(p.pod, p.message) for p in result.pending])
+    blocks += titled("PENDING AFTERWARDS", ("pod", "message"), [(p.pod, p.reason) for p in result.pending])
     victims = [(v.pod, p.pod, v.node, _then(v)) for p in result.placements for v in p.victims]
     blocks += titled("EVICTED BY PODS MADE AGAIN", ("pod", "for", "on", "then lands on"), victims)
     headers = ("budget", "evictions", "allowed before", "allowed after", "keeps")

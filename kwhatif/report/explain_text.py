@@ -13,7 +13,7 @@ from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.place_text import device_blocks, victim_table
 from kwhatif.results.amounts import counted, some
-from kwhatif.results.explain import Blocker, Comparison, ExplainResult, NodeReport, PodReport
+from kwhatif.results.explain import Blocker, Comparison, Eviction, ExplainResult, NodeReport, PodReport
 from kwhatif.results.place import Placement
 
 MANY_NODES = 12
@@ -245,17 +245,26 @@ def _evictions(report: PodReport) -> Iterator[Block]:
     placement = report.placement
     if not placement.victims:
         return
-    headers = ("node", "budgets violated", "highest priority", "sum of priorities", "victims", "earliest start")
+    measures = ("budgets violated", "highest priority", "sum of priorities", "victims", "earliest start")
     rows = [
         (
-            *(e.node, e.violations, e.top_priority, e.sum_of_priorities, len(e.victims), e.earliest_start or NONE),
+            *(e.node, e.violations, e.top_priority, _raised(e), len(e.victims), e.earliest_start or NONE),
             placement.criterion if e.chosen else "",
+            e.behind,
         )
         for e in report.evictions
     ]
-    yield from titled("EVICTIONS that would make room, the best first", (*headers, "chosen by"), rows)
+    headers = ("node", *measures, "chosen by", "behind the last by")
+    yield from titled("EVICTIONS that would make room, the best first", headers, rows)
     yield Heading("VICTIMS")
     yield victim_table([(placement, victim) for victim in placement.victims])
+
+
+def _raised(eviction: Eviction) -> str:
+    """``2 * 2^31 - 20``: how kube-scheduler adds up priorities."""
+    number = len(eviction.victims)
+    rest = eviction.sum_of_priorities - number * 2**31
+    return f"{number} * 2^31" + (f" {'+' if rest > 0 else '-'} {abs(rest)}" if rest else "")
 
 
 def _fixes(report: PodReport) -> Iterator[Block]:

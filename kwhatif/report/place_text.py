@@ -107,16 +107,7 @@ def _used(use: AllocatedDevice) -> str:
 
 def _reason(placement: Placement) -> str:
     evicts = f"evicts {counted(len(placement.victims), 'pod')}" if placement.victims else ""
-    match placement.outcome:
-        case "placed":
-            return evicts
-        case "waiting":
-            held = "waits for a permit"
-        case "gated" | "skipped" | "unclaimed" | "preempted":
-            held = ": ".join(filter(None, (placement.outcome, placement.message)))
-        case _:
-            held = placement.message
-    return f"{evicts}; {held}" if evicts else held
+    return "; ".join(filter(None, (evicts, placement.reason)))
 
 
 def victim_table(victims: list[tuple[Placement, Victim]], *, wide: bool = False) -> Table:

@@ -40,7 +40,9 @@ class Fix(Value, frozen=True, kw_only=True):
 class Eviction(Value, frozen=True, kw_only=True):
     """A node where evictions would make room, with what the choice between such nodes looks at.
 
-    ``earliest_start`` is that of the victims with the ``top_priority``; empty if it has not started.
+    ``sum_of_priorities`` is of the victims', each raised by 2^31, as kube-scheduler compares it: more victims weigh
+    more, whatever their priorities. ``earliest_start`` is that of the victims with the ``top_priority``; empty if it
+    has not started. ``behind`` is the measure that puts the node behind the one before; empty for the best.
     """
 
     node: str
@@ -50,6 +52,7 @@ class Eviction(Value, frozen=True, kw_only=True):
     sum_of_priorities: int
     earliest_start: str = ""
     chosen: bool = False
+    behind: str = ""
 
 
 class Comparison(Value, frozen=True, kw_only=True):

@@ -96,6 +96,18 @@ class Placement(Value, frozen=True, kw_only=True):
     def good(self) -> bool:
         return self.outcome in ("placed", "skipped")
 
+    @property
+    def reason(self) -> str:
+        """Why no scheduler has found it a node, such as ``unclaimed: ...``; nothing if one has."""
+        match self.outcome:
+            case "placed":
+                return ""
+            case "waiting":
+                return "waits for a permit"
+            case "unschedulable" | "preempted":
+                return self.message
+        return ": ".join(filter(None, (self.outcome, self.message)))
+
 
 def homeless(placements: Sequence[Placement]) -> tuple[Victim, ...]:
     """The victims of these placements that find no other node when they are made again."""

@@ -193,8 +193,7 @@ def evictions(
         if place >= most and candidate.node != chosen:
             continue
         broken = budgets.broken_by(candidate.victims)
-        top = max(v.priority for v in candidate.victims)
-        first = min((v for v in candidate.victims if v.priority == top), key=lambda v: v.start)
+        first = min((v for v in candidate.victims if v.priority == candidate.top), key=lambda v: v.start)
         found.append(
             Eviction(
                 node=candidate.node,
@@ -203,10 +202,11 @@ def evictions(
                     for victim, breaks in zip(candidate.victims, broken, strict=True)
                 ),
                 violations=candidate.violations,
-                top_priority=top,
-                sum_of_priorities=sum(v.priority for v in candidate.victims),
+                top_priority=candidate.top,
+                sum_of_priorities=candidate.priorities,
                 earliest_start=first.pod.status.start_time or "",
                 chosen=candidate.node == chosen,
+                behind=candidate.behind,
             )
         )
     return tuple(found)

@@ -82,6 +82,8 @@ CRITERIA: tuple[tuple[str, Callable[[Candidates], Int64Array]], ...] = (
 )
 """How a node is chosen, in this order; more is better (upstream: pickOneNodeForPreemption)."""
 
+FIRST_BY_NAME = "first by name"
+
 
 def choose(candidates: Candidates, name_rank: IntpArray) -> tuple[int, str]:
     """The place of the best candidate and the criterion that decided; the first by name among equals."""
@@ -96,16 +98,22 @@ def choose(candidates: Candidates, name_rank: IntpArray) -> tuple[int, str]:
     if candidates.start[left[0]] == NEVER_STARTED:
         # Upstream takes the present moment instead, which is later for the node it looks at later.
         return int(left[-1]), CRITERIA[-1][0]
-    return int(left[0]), "first by name"
+    return int(left[0]), FIRST_BY_NAME
 
 
 @dataclass(frozen=True, slots=True)
 class RankedCandidate:
-    """A node, the pods that would have to leave it, and how many of those evictions a budget does not allow."""
+    """A node, the pods that would have to leave it, and what it is measured by: how many of those evictions a budget
+    does not allow, the highest of their priorities, and their sum; ``behind`` is the measure that puts it behind the
+    one before.
+    """
 
     node: str
     victims: tuple[PodInfo, ...]
     violations: int
+    top: int
+    priorities: int
+    behind: str
 
 
 class Preemption:
@@ -159,15 +167,24 @@ class Preemption:
             claims = {} if isinstance(answer, Status) else answer
             candidates = measured(claims, diagnosis.cluster)
         names = diagnosis.cluster.columns.name_rank[candidates.rows]
-        keys = [-measure(candidates) for _, measure in reversed(CRITERIA)]
+        measures = {criterion: measure(candidates) for criterion, measure in CRITERIA}
         # As in ``choose``, the later of two whose victims have not started is the better.
-        order: IntpArray = np.lexsort([np.where(candidates.start == NEVER_STARTED, -names, names), *keys])
-        ranked = []
-        for place in order:
+        keys = [np.where(candidates.start == NEVER_STARTED, -names, names), *(-m for m in reversed(measures.values()))]
+        order: IntpArray = np.lexsort(keys)
+        ranked: list[RankedCandidate] = []
+        for last, place in zip([None, *order[:-1]], order, strict=True):
             row = int(candidates.rows[place])
             node = diagnosis.cluster.columns.names[row]
             victims = search.claim(candidates, int(place)).victims if claims is None else claims[node].victims
-            ranked.append(RankedCandidate(node, victims, int(candidates.violations[place])))
+            behind = ""
+            if last is not None:
+                apart = (criterion for criterion, measure in measures.items() if measure[last] != measure[place])
+                started = candidates.start[place] != NEVER_STARTED
+                behind = next(apart, FIRST_BY_NAME if started else CRITERIA[-1][0])
+            violations, top, priorities = (
+                int(each[place]) for each in (candidates.violations, candidates.top, candidates.priorities)
+            )
+            ranked.append(RankedCandidate(node, victims, violations, top, priorities, behind))
         return ranked
 
     def _table(self, diagnosis: Diagnosis) -> VictimTable:

@@ -207,13 +207,20 @@ def test_an_eviction_names_the_criterion_that_decided() -> None:
     victim = Victim(pod="a/v", node="n", priority=3)
     placement = Placement(pod="a/b", outcome="unschedulable", victims=(victim,), criterion="fewest victims")
     evictions = tuple(
-        Eviction(node=node, victims=(victim,), violations=0, top_priority=3, sum_of_priorities=3, chosen=node == "n")
-        for node in "mn"
+        Eviction(
+            node=node,
+            victims=(victim,),
+            violations=0,
+            top_priority=3,
+            sum_of_priorities=2**31 + rest,
+            chosen=node == "n",
+        )
+        for node, rest in (("m", -3), ("n", 3))
     )
     text = text_of(explain_blocks(report((), placement=placement, evictions=evictions)))
     assert [line.split() for line in text.splitlines() if line.startswith(("m ", "n "))] == [
-        ["m", "0", "3", "3", "1", "<none>"],
-        ["n", "0", "3", "3", "1", "<none>", "fewest", "victims"],
+        ["m", "0", "3", *["1", "*", "2^31", "-", "3"], "1", "<none>"],
+        ["n", "0", "3", *["1", "*", "2^31", "+", "3"], "1", "<none>", "fewest", "victims"],
     ]
 
 

@@ -173,11 +173,11 @@ def test_each_kind_of_claim_gives_its_own_reason() -> None:
         "b": (HOPELESS, (NO_SPACE,)),
     }
     assert details(plugin, claiming("bound", "made"), cluster, "a") == [
-        "a bound claim's volume cannot be reached from the node",
-        "the driver reports too little capacity for a claim",
+        "claim bound is bound to volume pv, which wants kubernetes.io/hostname=b, node has kubernetes.io/hostname=a",
+        f"claim made asks for 1Gi, driver {DRIVER} reports room for 1Ki there",
     ]
     assert details(plugin, claiming("free"), cluster, "a") == [
-        "no volume that fits is free, and none can be made, for a claim"
+        "claim free: no volume that fits is free, and class std makes none"
     ]
 
 

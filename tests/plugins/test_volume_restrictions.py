@@ -102,7 +102,7 @@ def test_details() -> None:
     running = [claiming("one", name="holder", on="here", volumes=[gce("d")])]
     cluster, waiting = cluster_of(NODES, running, [RWOP]), claiming("one", volumes=[gce("d")])
     plugin = plugin_of("VolumeRestrictions")
-    assert details(plugin, waiting, cluster, "here") == ["a pod on the node uses one of its disks"]
+    assert details(plugin, waiting, cluster, "here") == ["pod default/holder uses the disk of volume v1"]
     assert details(plugin, waiting, cluster, "there") == [
         "claim one is ReadWriteOncePod and in use by another pod",
     ]

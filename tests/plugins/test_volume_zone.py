@@ -65,7 +65,7 @@ def test_all_volumes_of_a_pod_have_to_be_near() -> None:
     cluster, plugin = cluster_of(NODES, objects=objects), plugin_of("VolumeZone")
     assert refused(plugin, claiming("a", "b"), cluster) == {"east", "old", "half"}
     assert details(plugin, claiming("a", "b"), cluster, "east") == [
-        f"volume pv-a is in {ZONE} e1 or w1; volume pv-b is in {ZONE} w1"
+        f"claim b: volume pv-b is in {ZONE} w1, node has {ZONE}=e1"
     ]
 
 

@@ -167,6 +167,11 @@ def test_the_node_is_chosen_by_one_criterion_after_the_other(
     assert set(victims_of(attempt)) == {p.name for p in running if p.spec.node_name == chosen}
     assert attempt.candidates == (1 if criterion == "only candidate" else 2)
     assert not attempt.placed
+    assert attempt.diagnosis is not None
+    ranked = Preemption().ranked(attempt.pod, attempt.diagnosis)
+    assert [(each.node, each.behind) for each in ranked] == [(chosen, ""), ("ab".strip(chosen), criterion)][
+        : attempt.candidates
+    ]
 
 
 # --- which pods

@@ -96,3 +96,13 @@ def _stocked(
         and modes <= set(volume.spec.access_modes or ())
     ]
     return Shelf(fitting, cluster)
+
+
+def free_volumes(claim: PersistentVolumeClaim, cluster: Cluster, features: Features) -> list[PersistentVolume]:
+    """The volumes that the claim may get on one node or another: one that is kept for it, else those that are free."""
+    kept = _kept(claim, cluster, features)
+    if kept is not None:
+        return [kept]
+    shelf = _shelf(claim, cluster, features)
+    shelf.follow(cluster.storage)
+    return [cluster.storage.listed[number] for number in shelf.free(storage_request(claim))]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from kwhatif.api.core import NodeSelectorTerm
+from kwhatif.api.core import NodeSelectorRequirement, NodeSelectorTerm
 from kwhatif.api.meta import LabelSelector, LabelSelectorRequirement
 from kwhatif.api.others import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.api.quantity import Quantity
@@ -65,10 +65,21 @@ def reachable(volume: PersistentVolume, cluster: Cluster) -> BoolArray:
     found = _mask(affinity_of(volume), cluster)
     plugin = migrated_plugin(volume)
     if plugin is not None:
-        terms = migrated_terms(volume, plugin)
-        by_driver = _mask(None if terms is None else _compiled(terms), cluster)
-        found = np.where(migrates(cluster, plugin), by_driver, found)
+        found = np.where(migrates(cluster, plugin), _mask(_by_driver(volume, plugin), cluster), found)
     return found
+
+
+def _by_driver(volume: PersistentVolume, plugin: str) -> Affinity | None:
+    terms = migrated_terms(volume, plugin)
+    return None if terms is None else _compiled(terms)
+
+
+def affinity_on(volume: PersistentVolume, cluster: Cluster, row: int) -> Affinity | None:
+    """As ``affinity_of``, as the driver on one node reads it."""
+    plugin = migrated_plugin(volume)
+    if plugin is not None and migrates(cluster, plugin)[row]:
+        return _by_driver(volume, plugin)
+    return affinity_of(volume)
 
 
 def _mask(affinity: Affinity | None, cluster: Cluster) -> BoolArray:
@@ -102,6 +113,13 @@ def _rows_by_value(cluster: Cluster, label: str) -> dict[str, IntpArray]:
 
 # --- volumes to be made
 
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
+def provisions(storage_class: StorageClass) -> bool:
+    """Whether volumes of a class are made at all."""
+    return bool(storage_class.provisioner) and storage_class.provisioner != NO_PROVISIONER
+
 
 @once_a_cluster
 def topologies_admit(cluster: Cluster, class_name: str) -> BoolArray:
@@ -118,6 +136,17 @@ def topologies_admit(cluster: Cluster, class_name: str) -> BoolArray:
     return allowed
 
 
+def home_of_new(storage_class: StorageClass) -> Affinity:
+    """The ``allowedTopologies`` of a class as terms of a node affinity."""
+    terms = (term.match_label_expressions or () for term in storage_class.allowed_topologies or ())
+    return _compiled(
+        NodeSelectorTerm(
+            match_expressions=[NodeSelectorRequirement(key=e.key, operator="In", values=e.values) for e in expressions]
+        )
+        for expressions in terms
+    )
+
+
 def _selected(selector: LabelSelector | None, cluster: Cluster) -> IntpArray:
     """intp[]: rows of nodes that a label selector selects; one that makes no sense selects none."""
     try:
@@ -131,7 +160,7 @@ def enough_capacity(claim: PersistentVolumeClaim, storage_class: StorageClass, c
     """bool[N]: nodes for which the driver reports room for the claim, or reports nothing."""
     if not _capacity_counts(claim, storage_class, cluster):
         return np.ones(len(cluster), np.bool_)
-    largest = _largest_volume(cluster, storage_class.name)
+    largest = largest_volume(cluster, storage_class.name)
     enough: BoolArray = largest >= min(storage_request(claim).value(), _MOST)
     return enough
 
@@ -160,7 +189,8 @@ def _capacity_counts(claim: PersistentVolumeClaim, storage_class: StorageClass, 
 
 
 @once_a_cluster
-def _largest_volume(cluster: Cluster, class_name: str) -> Int64Array:
+def largest_volume(cluster: Cluster, class_name: str) -> Int64Array:
+    """int64[N]: the most bytes that a volume of the class may have on each node, as the driver reports; else -1."""
     largest = np.full(len(cluster), -1, np.int64)
     for capacity in cluster.storage.capacities:
         if capacity.storage_class_name == class_name:

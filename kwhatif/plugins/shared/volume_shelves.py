@@ -59,6 +59,12 @@ class Shelf:
                 self._free[rank] = name not in storage.reserved
         self._seen = len(storage.changes)
 
+    def free(self, request: Quantity) -> list[int]:
+        """The numbers of the free volumes that are large enough, the smallest first."""
+        first = bisect_left(self._sizes, request)
+        found: list[int] = self.numbers[first:-1][self._free[first:]].tolist()
+        return found
+
     def best(self, request: Quantity, taken: Sequence[IntpArray]) -> IntpArray:
         """intp[N]: the number of the smallest volume that each node may get, -1 for none.
 

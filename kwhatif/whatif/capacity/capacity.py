@@ -28,7 +28,7 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.expand.snapshot_world import world_of
 from kwhatif.whatif.fidelity.assess import assess
-from kwhatif.whatif.place.placing import Run, not_ours
+from kwhatif.whatif.place.placing import Run, not_ours, skipped
 from kwhatif.whatif.session import Asked, Session
 
 _POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
@@ -68,7 +68,8 @@ def capacity(
     ended = "nodes" if filling.refused is not None else "limit" if limit == fits else "quota" if asked else ""
     outcome = filling.outcome()
     if unclaimed is not None:
-        outcome |= {"next_pod": unclaimed.pod.key, "message": not_ours(session, unclaimed)}
+        reason = skipped(session, unclaimed, not_ours(session, unclaimed)).reason
+        outcome |= {"next_pod": unclaimed.pod.key, "message": reason}
     return CapacityResult(
         unit=_unit(templates, release, len(asked)),
         fits=fits,

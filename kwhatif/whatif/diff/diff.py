@@ -216,9 +216,7 @@ def _what(a: Placement | None, b: Placement | None) -> str:
 
 
 def _said(placement: Placement | None) -> str:
-    if placement is None or placement.good:
-        return ""
-    return placement.message or placement.outcome
+    return "" if placement is None or placement.good else placement.reason
 
 
 def _reason(placement: Placement) -> str:

@@ -72,7 +72,7 @@ def test_pods_of_another_scheduler_find_no_node() -> None:
     assert result.rules[0].summary == "0 of 2 new pods have a node"
     assert result.warnings == ()
     assert only(result.findings).message.endswith(
-        " (and 1 more): schedulerName volcano is none of the configuration's profiles"
+        " (and 1 more): unclaimed: schedulerName volcano is none of the configuration's profiles"
     )
 
 

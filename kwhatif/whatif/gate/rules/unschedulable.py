@@ -37,7 +37,7 @@ class Unschedulable(Rule[UnschedulableParameters]):
                 yield self.about(
                     unit,
                     f"{len(out)} of {len(unit.placements)} new pods find no node",
-                    f"{first.pod}{others}: {first.message or first.outcome}",
+                    f"{first.pod}{others}: {first.reason}",
                     numbers={"pods": len(unit.placements), "pending": len(out), "most": self.given.most},
                     hint="kwhatif explain says for every node what it would take",
                 )
