@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kwhatif.api.core import Node, Pod
@@ -31,6 +32,14 @@ P = TypeVar("P")
 
 Suggestion = tuple[str, Pod | Node | ResourceClaim]
 """A single change in words, and what is changed as it then is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a plugin does with the objects of a kind, in words, and which pods its answer may depend on them for."""
+
+    use: str
+    matters: Callable[[PodInfo, Cluster], bool] = lambda pod, cluster: True
 
 
 class Scope(Enum):
@@ -106,8 +115,8 @@ class Plugin(Declaration, Generic[F, P]):
 
     filter_scope: ClassVar[Scope] = Scope.CLUSTER
     score_scope: ClassVar[Scope] = Scope.CLUSTER
-    reads: ClassVar[Collection[str]] = ()
-    """Kinds besides Node and Pod that its answers depend on."""
+    reads: ClassVar[Mapping[str, Reading]] = MappingProxyType({})
+    """Kinds besides Node and Pod that its answers depend on: where one is missing, the fidelity report says so."""
     also: ClassVar[Collection[str]] = ()
     """Extension points the upstream plugin has where there is nothing to do offline."""
 

@@ -14,7 +14,7 @@ from typing import Any
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.diagnosis import Diagnosis
-from kwhatif.framework.interface import Plugin, PostFilterResult
+from kwhatif.framework.interface import Plugin, PostFilterResult, Reading
 from kwhatif.framework.status import Status
 from kwhatif.golang.field_errors import Path
 from kwhatif.golang.vocabulary import Int32
@@ -33,7 +33,7 @@ class DefaultPreemption(Plugin[None, None]):
     args = DefaultPreemptionArgs
     default = Default(190)
     requeue_on = MappingProxyType({})
-    reads = ("PodDisruptionBudget",)
+    reads = MappingProxyType({"PodDisruptionBudget": Reading("preemption spares budgets with it")})
     also = ("preEnqueue",)
 
     @classmethod

@@ -23,7 +23,7 @@ from kwhatif.framework.arithmetic import default_normalize
 from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.events import Event, always
-from kwhatif.framework.interface import Plugin, PostFilterResult, Suggestion
+from kwhatif.framework.interface import Plugin, PostFilterResult, Reading, Suggestion
 from kwhatif.framework.status import SKIP, Code, Rejection, Skip, Status
 from kwhatif.golang.duration import SECOND, Duration
 from kwhatif.golang.field_errors import Path
@@ -49,7 +49,12 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
     args = DynamicResourcesArgs
     reads_labels = False
     needs_pre_filter = True
-    reads = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
+    reads = MappingProxyType(
+        dict.fromkeys(
+            ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"),
+            Reading("devices are allocated with it", lambda pod, cluster: _asks_for_devices(pod, cluster)),
+        )
+    )
     requeue_on = MappingProxyType({Event.DEVICES_FREED: always, Event.DEVICE_CLAIM_CHANGED: is_own_device_claim})
 
     @classmethod
@@ -104,12 +109,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
                 yield at.invalid(str(timeout), "must be at least 1 second")
 
     def concerns(self, pod: PodInfo) -> bool:
-        if not self.handle.features.dynamic_resource_allocation:
-            return False
-        if pod.pod.spec.resource_claims:
-            return True
-        serving = self.handle.cluster.devices.serving if self.handle.cluster is not None else {}
-        return bool(serving) and any(name in serving for name in pod.shape.requests)
+        return self.handle.features.dynamic_resource_allocation and _asks_for_devices(pod, self.handle.cluster)
 
     # --- which claims
 
@@ -289,6 +289,13 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
             devices.put(replace(current, status=status))
         state.forget_nodes()
         return None
+
+
+def _asks_for_devices(pod: PodInfo, cluster: Cluster | None) -> bool:
+    if pod.pod.spec.resource_claims:
+        return True
+    serving = cluster.devices.serving if cluster is not None else {}
+    return bool(serving) and any(name in serving for name in pod.shape.requests)
 
 
 def _usual_timeouts(features: Features) -> dict[str, Duration | None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from kwhatif.framework.events import Event, Hint, always
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.plugins.shared.attachable import TOO_MANY, volumes_of
+from kwhatif.plugins.shared.own_claims import VOLUMES
 from kwhatif.plugins.shared.volume_migration import migrates
 from kwhatif.versions import Features
 
@@ -48,7 +50,9 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
     provisioner: ClassVar[str]
     resource: ClassVar[str]
     limit: ClassVar[int]
-    reads = ("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass")
+    reads = MappingProxyType(
+        dict.fromkeys(("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass"), VOLUMES)
+    )
     requeue_on: ClassVar[dict[Event, Hint]] = {Event.POD_DELETED: always}
 
     place: ClassVar[int | None] = None

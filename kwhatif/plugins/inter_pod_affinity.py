@@ -22,7 +22,7 @@ from kwhatif.cluster.terms import AffinityTerm, TermIndex
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.events import Event, Happening
-from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Suggestion
+from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Reading, Suggestion
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.golang.field_errors import Path
 from kwhatif.golang.vocabulary import Bool, Int32
@@ -96,6 +96,12 @@ def _known(cluster: Cluster, plugin: InterPodAffinity) -> Known:
     return Known({namespace.name: namespace.metadata.labels or {} for namespace in cluster.objects.of(Namespace)})
 
 
+def _selects_namespaces(pod: PodInfo, cluster: Cluster) -> bool:
+    shape = pod.shape
+    terms = (*shape.affinity, *shape.anti_affinity, *shape.preferred_affinity, *shape.preferred_anti_affinity)
+    return any(not term.namespace_selector.nothing for term in terms)
+
+
 class InterPodAffinityArgs(Args):
     """``hard_pod_affinity_weight``, 0..100, is the weight in scoring of required terms of existing pods."""
 
@@ -110,7 +116,7 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
     about_other_pods = True
     needs_pre_filter = True
     needs_pre_score = True
-    reads = ("Namespace",)
+    reads = MappingProxyType({"Namespace": Reading("namespace selectors are resolved with it", _selects_namespaces)})
     requeue_on = MappingProxyType(
         {
             Event.POD_ADDED: lambda waiting, happening: _wanted_near(waiting, happening),

@@ -20,7 +20,7 @@ from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Happening
-from kwhatif.framework.interface import Plugin
+from kwhatif.framework.interface import Plugin, Reading
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.plugins.shared.attachable import (
     MIGRATED,
@@ -33,6 +33,7 @@ from kwhatif.plugins.shared.attachable import (
     volumes_of,
     with_claims_alone,
 )
+from kwhatif.plugins.shared.own_claims import VOLUMES, has_claims
 from kwhatif.plugins.shared.volume_migration import migrates
 from kwhatif.versions import Features
 
@@ -83,7 +84,12 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
     default = Default(120)
     reads_labels = False
     requeue_on = MappingProxyType({Event.POD_DELETED: lambda waiting, happening: _had_volumes(happening)})
-    reads = ("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "VolumeAttachment")
+    reads = MappingProxyType(
+        {
+            **dict.fromkeys(("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass"), VOLUMES),
+            "VolumeAttachment": Reading("volumes that are attached but not used do not count", has_claims),
+        }
+    )
 
     def concerns(self, pod: PodInfo) -> bool:
         return pod.shape.has_volumes

@@ -28,6 +28,7 @@ from kwhatif.plugins.shared.pod_changes import looser_spread
 from kwhatif.plugins.shared.spread_args import PodTopologySpreadArgs, spread_problems
 from kwhatif.plugins.shared.spread_constraints import (
     HOSTNAME,
+    OWNERS,
     Constraint,
     ConstraintSource,
     all_keys_present,
@@ -85,7 +86,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
     about_other_pods = True
     needs_pre_filter = True
     needs_pre_score = True
-    reads = ("ReplicaSet", "ReplicationController", "Service", "StatefulSet")
+    reads = OWNERS
 
     @classmethod
     def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:

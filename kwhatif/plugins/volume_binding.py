@@ -21,13 +21,14 @@ from kwhatif.cluster.storage import claim_names, class_of_claim
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.events import Event, always
-from kwhatif.framework.interface import Plugin
+from kwhatif.framework.interface import Plugin, Reading
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
 from kwhatif.golang.field_errors import Path
 from kwhatif.golang.vocabulary import Int64
+from kwhatif.plugins.shared.own_claims import VOLUMES, has_claims, is_own_claim
 from kwhatif.plugins.shared.resource_args import UtilizationShapePoint, shape_problems
 from kwhatif.plugins.shared.volume_conflicts import Conflicts
-from kwhatif.plugins.shared.volume_matching import is_own_claim, match
+from kwhatif.plugins.shared.volume_matching import match
 from kwhatif.plugins.shared.volume_reach import (
     enough_capacity,
     provisions,
@@ -88,13 +89,14 @@ class VolumeBinding(Plugin[Claims, Claims]):
     default = Default(140)
     reads_labels = False
     needs_pre_filter = True
-    reads = (
-        "CSIDriver",
-        "CSINode",
-        "CSIStorageCapacity",
-        "PersistentVolume",
-        "PersistentVolumeClaim",
-        "StorageClass",
+    reads = MappingProxyType(
+        {
+            **dict.fromkeys(("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass"), VOLUMES),
+            "CSIDriver": Reading("drivers are taken not to publish their capacity", has_claims),
+            "CSIStorageCapacity": Reading(
+                "storage is taken to have no room where its driver publishes its capacity", has_claims
+            ),
+        }
     )
     also = ("preBind",)
     requeue_on = MappingProxyType({Event.VOLUME_CHANGED: always, Event.CLAIM_CHANGED: is_own_claim})

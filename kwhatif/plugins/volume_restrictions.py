@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Happening, Hint, always
 from kwhatif.framework.interface import Handle, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
+from kwhatif.plugins.shared.own_claims import VOLUMES
 
 DISK_CONFLICT = "node(s) had no available disk"
 ONE_POD_ONLY = (
@@ -76,7 +78,7 @@ class VolumeRestrictions(Plugin[Restrictions, None]):
     name = "VolumeRestrictions"
     default = Default(90)
     reads_labels = False
-    reads = ("PersistentVolumeClaim",)
+    reads = MappingProxyType({"PersistentVolumeClaim": VOLUMES})
 
     @property
     def requeue_hints(self) -> Mapping[Event, Hint]:

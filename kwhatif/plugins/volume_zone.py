@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Hint, always
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
-from kwhatif.plugins.shared.volume_matching import is_own_claim
+from kwhatif.plugins.shared.own_claims import VOLUMES, is_own_claim
 
 STABLE = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
@@ -56,7 +57,7 @@ class VolumeZone(Plugin[Topologies, None]):
         claims: Mapping[Event, Hint] = {Event.CLAIM_CHANGED: is_own_claim}
         return {Event.VOLUME_CHANGED: always, **(claims if self.handle.features.volume_zone_hears_of_claims else {})}
 
-    reads = ("PersistentVolume", "PersistentVolumeClaim", "StorageClass")
+    reads = MappingProxyType(dict.fromkeys(("PersistentVolume", "PersistentVolumeClaim", "StorageClass"), VOLUMES))
 
     def concerns(self, pod: PodInfo) -> bool:
         return pod.shape.has_volumes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Unpack
@@ -17,6 +17,7 @@ from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
+from kwhatif.framework.interface import Reading
 from kwhatif.scheduling.arrivals import with_claims
 from kwhatif.scheduling.budgets import Budgets
 from kwhatif.scheduling.driver import Driver, Options
@@ -78,9 +79,13 @@ class Session:
     def budgets(self) -> Budgets:
         return Budgets(self.cluster)
 
-    def read_kinds(self) -> set[str]:
-        """Kinds besides Node and Pod that the plugins in use read."""
-        return {kind for plugin in self.driver.plugins() for kind in plugin.reads}
+    def readings(self) -> Mapping[str, Mapping[str, Reading]]:
+        """Kinds besides Node and Pod that the plugins in use read -> the plugins, by name, and what for."""
+        found: dict[str, dict[str, Reading]] = {}
+        for plugin in self.driver.plugins():
+            for kind, reading in plugin.reads.items():
+                found.setdefault(kind, {})[plugin.name] = reading
+        return found
 
     def info(self, asked: Asked, *, bound: bool = False) -> PodInfo:
         """Wrap a pod for this cluster; claims of its ephemeral volumes and of device templates are made, as their

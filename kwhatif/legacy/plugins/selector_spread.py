@@ -16,6 +16,7 @@ from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.types import Int64Array, IntpArray
 from kwhatif.framework.interface import MAX_SCORE, Plugin
 from kwhatif.framework.status import SKIP, Skip
+from kwhatif.plugins.shared.spread_constraints import OWNERS
 
 ZONE_SHARE = 2.0 / 3.0
 """How much of the score is the zone's."""
@@ -26,7 +27,7 @@ _STABLE = "topology.kubernetes.io"
 class SelectorSpread(Plugin[None, Tally]):
     name = "SelectorSpread"
     needs_pre_score = True
-    reads = ("ReplicaSet", "ReplicationController", "Service", "StatefulSet")
+    reads = OWNERS
 
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: None) -> Tally | Skip:
         if pod.shape.spec.topology_spread_constraints:

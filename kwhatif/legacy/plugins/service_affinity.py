@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.framework.declaration import Args
 from kwhatif.framework.events import Event, Hint, always
-from kwhatif.framework.interface import MAX_SCORE, Plugin
+from kwhatif.framework.interface import MAX_SCORE, Plugin, Reading
 from kwhatif.framework.status import SKIP, Rejection, Skip
 
 NO_MATCH = "node(s) didn't match service affinity"
@@ -46,7 +47,7 @@ class ServiceAffinity(Plugin[Companions, None]):
     name = "ServiceAffinity"
     args = ServiceAffinityArgs
     needs_pre_filter = True
-    reads = ("Service",)
+    reads = MappingProxyType({"Service": Reading("pods of a service are kept together with it")})
 
     @property
     def requeue_hints(self) -> Mapping[Event, Hint]:

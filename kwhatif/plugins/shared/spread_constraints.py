@@ -5,8 +5,9 @@ Upstream: plugins/podtopologyspread/common.go.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from kwhatif.api.core import TopologySpreadConstraint
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.columns import Coded, NodeColumns
-from kwhatif.cluster.shapes import PodShape, Selection
+from kwhatif.cluster.shapes import PodInfo, PodShape, Selection
 from kwhatif.cluster.tally import TallySpec, Weighing
 from kwhatif.cluster.types import BoolArray
+from kwhatif.framework.interface import Reading
 from kwhatif.versions import Features
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -27,6 +29,21 @@ SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable="ScheduleAnyway"),
     TopologySpreadConstraint(max_skew=5, topology_key=ZONE, when_unsatisfiable="ScheduleAnyway"),
 )
+
+
+def _owned_by(kind: str) -> Reading:
+    def matters(pod: PodInfo, cluster: Cluster) -> bool:
+        controller = pod.shape.controller
+        owned = kind == "Service" or (controller is not None and controller.kind == kind)
+        return owned and not pod.shape.spec.topology_spread_constraints
+
+    return Reading("pods without constraints of their own are spread by it", matters)
+
+
+OWNERS: Mapping[str, Reading] = MappingProxyType(
+    {kind: _owned_by(kind) for kind in ("ReplicaSet", "ReplicationController", "Service", "StatefulSet")}
+)
+"""The kinds whose selectors spread pods by default."""
 
 
 @dataclass(frozen=True, slots=True)

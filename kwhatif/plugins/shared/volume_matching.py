@@ -13,20 +13,11 @@ from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.memory import once_a_cluster
-from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.storage import claim_names, class_of_claim, class_of_volume
+from kwhatif.cluster.storage import class_of_claim, class_of_volume
 from kwhatif.cluster.types import BoolArray, IntpArray
-from kwhatif.framework.events import Happening
 from kwhatif.plugins.shared.volume_reach import affinity_of, reach, storage_request
 from kwhatif.plugins.shared.volume_shelves import Shelf, capacity_of
 from kwhatif.versions import Features
-
-
-def is_own_claim(waiting: PodInfo, happening: Happening) -> bool:
-    """Whether a claim that changed is one of the waiting pod's."""
-    if happening.claim is None or happening.claim[0] != waiting.shape.namespace:
-        return False
-    return any(name == happening.claim[1] for name, _ in claim_names(waiting.pod))
 
 
 def match(claim: PersistentVolumeClaim, cluster: Cluster, taken: Sequence[IntpArray], features: Features) -> IntpArray:

@@ -5,11 +5,10 @@ A gap that touches none of the pods asked about is told, too, but does not count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kwhatif.api.core import Pod, PodAffinityTerm, PodSpec
-from kwhatif.cluster.storage import claim_names
 from kwhatif.errors import FidelityError, UsageError
+from kwhatif.framework.interface import Reading
 from kwhatif.golang.spelling import without_password
 from kwhatif.results.amounts import counted
 from kwhatif.results.parts import Fidelity, Gap
@@ -23,8 +22,7 @@ from kwhatif.whatif.fidelity.strangers import strangers
 from kwhatif.whatif.fidelity.unreadable import unreadable_gaps
 from kwhatif.whatif.session import Asked, Session
 
-_STORAGE = ("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass")
-_DEVICES = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
+_BUDGET, _PRIORITY = "PodDisruptionBudget", "PriorityClass"
 
 
 def assess(
@@ -128,9 +126,9 @@ def _pod_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
 
 def _budget_gap(session: Session, placements: Sequence[Placement], evicted: Sequence[str]) -> Iterator[Gap]:
     """Budgets decide who may be evicted, and whom a preemption spares."""
-    why = _absence(session, "PodDisruptionBudget")
-    if why and (evicted or "PodDisruptionBudget" in session.read_kinds()):
-        effect = "evictions are granted that it might forbid" if evicted else "DefaultPreemption spares budgets with it"
+    why, readings = _absence(session, _BUDGET), session.readings().get(_BUDGET, {})
+    if why and (evicted or readings):
+        effect = "evictions are granted that it might forbid" if evicted else _uses(readings)
         preempting = [p for p in placements if p.victims]
         victims = (victim.pod for p in preempting for victim in p.victims)
         yield Gap(
@@ -151,37 +149,38 @@ def _stranger_gaps(snapshot: Snapshot, asked: Sequence[Asked], *, more: bool) ->
 
 
 def _kind_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
-    """Kinds the snapshot lacks, or could not read, that an enabled plugin reads for these pods."""
-    touched: dict[str, Callable[[Asked], bool]] = {
-        "Namespace": lambda item: any(t.namespace_selector is not None for t in _affinity_terms(item.pod.spec)),
-        "PriorityClass": lambda item: bool(item.unknown_class),
-        "ReplicaSet": lambda item: _owned_by(item.pod, "ReplicaSet"),
-        "ReplicationController": lambda item: _owned_by(item.pod, "ReplicationController"),
-        "Service": lambda item: not item.pod.spec.topology_spread_constraints,
-        "StatefulSet": lambda item: _owned_by(item.pod, "StatefulSet"),
-    }
-    touched |= dict.fromkeys(_STORAGE, lambda item: any(True for _ in claim_names(item.pod)))
-    touched |= dict.fromkeys(_DEVICES, lambda item: bool(item.pod.spec.resource_claims))
-    readers = {
-        "Namespace": "InterPodAffinity resolves namespace selectors with it",
-        "PriorityClass": "pods get their priority from it",
-        **dict.fromkeys(_STORAGE, "the volume plugins choose and check volumes with it"),
-        **dict.fromkeys(_DEVICES, "DynamicResources allocates devices with it"),
-    }
-    effect_of = "PodTopologySpread makes its default constraints from it"
-    enabled = session.read_kinds()
-    for kind, touches in touched.items():
+    """Kinds the snapshot lacks, or could not read, that an enabled plugin, or the API server, reads for these pods."""
+    readings = session.readings()
+    for kind in sorted({*readings, _PRIORITY} - {_BUDGET}):
         why = _absence(session, kind)
-        if why and (kind in enabled or kind == "PriorityClass"):
-            pods = _keys(asked, touches)
-            yield Gap(what=why, effect=readers.get(kind, effect_of), pods=pods)
+        if why and kind == _PRIORITY:
+            effect, pods = "pods get their priority from it", _keys(asked, lambda item: bool(item.unknown_class))
+            yield Gap(what=why, effect=effect, pods=pods)
+        elif why:
+            touched = (item.pod.key for item in asked if _matters(session, kind, item))
+            yield Gap(what=why, effect=_uses(readings[kind]), pods=tuple(touched))
     for item in asked:
-        if item.unknown_class and not _absence(session, "PriorityClass"):
+        if item.unknown_class and not _absence(session, _PRIORITY):
             yield Gap(
                 what=f"PriorityClass {item.unknown_class} is not in the snapshot",
                 effect="the pod is taken to have priority 0; the API server would refuse it",
                 pods=(item.pod.key,),
             )
+
+
+def _matters(session: Session, kind: str, asked: Asked) -> bool:
+    """Whether one of the plugins that decide about the pod reads the kind for it."""
+    scheduler, cluster = session.driver.scheduler(asked.pod.spec.scheduler_name), session.cluster
+    readings = (plugin.reads.get(kind) for plugin in scheduler.framework.all_plugins) if scheduler is not None else ()
+    return any(each is not None and each.matters(cluster.shapes.info(asked.pod), cluster) for each in readings)
+
+
+def _uses(readings: Mapping[str, Reading]) -> str:
+    """What plugins do with a kind, each use with the plugins that have it."""
+    found: dict[str, list[str]] = {}
+    for name, reading in sorted(readings.items()):
+        found.setdefault(reading.use, []).append(name)
+    return "; ".join(f"{use} ({', '.join(names)})" for use, names in found.items())
 
 
 def _absence(session: Session, kind: str) -> str:
@@ -192,21 +191,6 @@ def _absence(session: Session, kind: str) -> str:
     if kind in session.covered:
         return ""
     return f"the snapshot holds no {kind}"
-
-
-def _affinity_terms(spec: PodSpec) -> Iterator[PodAffinityTerm]:
-    if spec.affinity is None:
-        return
-    for side in (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity):
-        if side is not None:
-            yield from side.required_during_scheduling_ignored_during_execution or ()
-            for weighted in side.preferred_during_scheduling_ignored_during_execution or ():
-                yield weighted.pod_affinity_term
-
-
-def _owned_by(pod: Pod, kind: str) -> bool:
-    owners = pod.metadata.owner_references or ()
-    return not pod.spec.topology_spread_constraints and any(o.controller and o.kind == kind for o in owners)
 
 
 def _extender_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:

@@ -1,6 +1,6 @@
 """What an answer lacks since a live cluster would not let a kind be read, or changed while it was read.
 
-``fidelity.py`` tells of the kinds that plugins read; here are those that the API server and the controllers look up.
+``assess.py`` tells of the kinds that plugins read; here are those that the API server and the controllers look up.
 """
 
 from __future__ import annotations
@@ -8,12 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from kwhatif.api.kinds import TEMPLATES
-from kwhatif.cluster.storage import claim_names
 from kwhatif.results.parts import Gap
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked
-
-_DEVICES = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
 
 
 def unreadable_gaps(snapshot: Snapshot, asked: Sequence[Asked]) -> Iterator[Gap]:
@@ -22,23 +19,13 @@ def unreadable_gaps(snapshot: Snapshot, asked: Sequence[Asked]) -> Iterator[Gap]
     def made_here(item: Asked) -> bool:
         return item.origin != snapshot.source
 
-    def has_claims(item: Asked) -> bool:
-        return any(True for _ in claim_names(item.pod))
-
     needed: dict[str, tuple[Callable[[Asked], bool], str]] = {
-        "CSIDriver": (has_claims, "drivers are taken not to publish their capacity"),
-        "CSIStorageCapacity": (has_claims, "storage is taken to have no room where its driver publishes its capacity"),
         "LimitRange": (
             made_here,
             "limits and requests by default are not filled in, and nothing is refused for its size",
         ),
         "ResourceQuota": (made_here, "nothing is refused for being more than the quota"),
         "RuntimeClass": (lambda item: bool(item.pod.spec.runtime_class_name), "its overhead and nodes are left out"),
-        "VolumeAttachment": (has_claims, "volumes that are attached but not used do not count"),
-        **dict.fromkeys(
-            _DEVICES,
-            (lambda item: bool(item.pod.spec.resource_claims), "which devices are there and free is not known"),
-        ),
     }
     for kind, why in sorted(snapshot.unreadable.items()):
         touches, effect = needed.get(kind, (None, ""))

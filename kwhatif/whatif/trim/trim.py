@@ -132,7 +132,7 @@ class _Search:
         session = Session(self.snapshot, self.setup)
         for item in self.asked:
             session.driver.scheduler(item.pod.spec.scheduler_name)
-        read = session.read_kinds() | {"Node", "Pod"}
+        read = {*session.readings(), "Node", "Pod"}
         found = [obj for kind in sorted(self.snapshot.objects.covered() - read) for obj in self._there(kind)]
         names = {node.name for node in self.snapshot.objects.of(Node)}
         for pod in self._pods():
