@@ -30,8 +30,8 @@ class Kind:
 
     ``struct`` decodes what scheduling reads of it. Of a ``whole`` kind the API server and the controllers read more
     than scheduling does, or only they do: its objects are kept as plain values. ``template`` is the path to what holds
-    the pod template of a workload. A ``rare`` kind is not served by most clusters: where it is not, there is nothing to
-    tell. An ``idle`` one is read by nobody here, and no answer lacks anything for it.
+    the pod template of a workload. A ``rare`` kind is not served by every cluster: where it is not, there are none
+    of it. An ``idle`` one is read by nobody here, and no answer lacks anything for it.
     """
 
     name: str
@@ -65,6 +65,7 @@ class Kind:
 _DEVICES = ("v1", "v1beta2", "v1beta1")
 _BETA = ("v1", "v1beta1")
 _SPEC = ("spec",)
+_ADMISSION, _DEFINITIONS = "admissionregistration.k8s.io", "apiextensions.k8s.io"
 
 
 def _idle(group: str, *names: str, namespaced: bool = True) -> Iterator[Kind]:
@@ -106,22 +107,26 @@ TABLE: tuple[Kind, ...] = (
         namespaced=False,
         rare=True,
     ),
+    Kind("ServiceAccount", whole=True),
+    Kind("CustomResourceDefinition", _DEFINITIONS, namespaced=False, whole=True),
+    Kind("APIService", "apiregistration.k8s.io", namespaced=False, whole=True),
+    Kind("MutatingWebhookConfiguration", _ADMISSION, namespaced=False, whole=True),
+    Kind("ValidatingWebhookConfiguration", _ADMISSION, namespaced=False, whole=True),
+    *(
+        Kind(f"{verb}AdmissionPolicy{binding}", _ADMISSION, versions, namespaced=False, whole=True, rare=True)
+        for verb, versions in (("Mutating", (*_BETA, "v1alpha1")), ("Validating", _BETA))
+        for binding in ("", "Binding")
+    ),
     Kind("Workload", "scheduling.k8s.io", ("v1alpha2", "v1alpha1"), whole=True, rare=True),
     Kind("PodGroup", "scheduling.k8s.io", ("v1alpha2",), whole=True, rare=True),
     # What manifests hold besides.
-    *_idle("", "ConfigMap", "Endpoints", "Event", "PodTemplate", "Secret", "ServiceAccount"),
+    *_idle("", "ConfigMap", "Endpoints", "Event", "PodTemplate", "Secret"),
     *_idle("autoscaling", "HorizontalPodAutoscaler"),
     *_idle("coordination.k8s.io", "Lease"),
     *_idle("discovery.k8s.io", "EndpointSlice"),
     *_idle("monitoring.coreos.com", "PodMonitor", "ServiceMonitor"),
     *_idle("networking.k8s.io", "Ingress", "NetworkPolicy"),
     *_idle("rbac.authorization.k8s.io", "Role", "RoleBinding"),
-    *_idle(
-        *("admissionregistration.k8s.io", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
-        namespaced=False,
-    ),
-    *_idle("apiextensions.k8s.io", "CustomResourceDefinition", namespaced=False),
-    *_idle("apiregistration.k8s.io", "APIService", namespaced=False),
     *_idle("networking.k8s.io", "IngressClass", namespaced=False),
     *_idle("rbac.authorization.k8s.io", "ClusterRole", "ClusterRoleBinding", namespaced=False),
 )

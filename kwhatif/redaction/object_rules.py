@@ -10,6 +10,7 @@ from typing import Any
 
 from kwhatif.api import core
 from kwhatif.api.kinds import KINDS
+from kwhatif.redaction.admission_rules import ADMISSION_RULES
 from kwhatif.redaction.pseudonyms import Names
 from kwhatif.redaction.shared_rules import (
     AMOUNTS,
@@ -226,6 +227,7 @@ _WORKLOAD = object_of(
 
 RULES: dict[str, Rule] = {
     **{kind: rule_of(struct) for kind, struct in KINDS.items()},
+    **ADMISSION_RULES,
     "CronJob": _CRON_JOB,
     "DaemonSet": _DAEMON_SET,
     "Deployment": _DEPLOYMENT,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kwhatif.api.core import Pod
-from kwhatif.api.kinds import KINDS, NAMESPACED, kept_whole, struct_for
+from kwhatif.api.kinds import GROUPS, KINDS, NAMESPACED, kept_whole, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
@@ -108,9 +108,9 @@ class Collected:
         """A list may hold a part of what the cluster has, and say so or show it."""
         meta, unreadable = list_meta(document), self.snapshot.unreadable
         of_namespace = _OF_NAMESPACE.fullmatch(meta.self_link or "")
-        if kind in KINDS and meta.continue_:
+        if kind in GROUPS and meta.continue_:
             unreadable[kind] = f"the list in {document.source} was cut off, more follow"
-        elif kind in KINDS and of_namespace:
+        elif kind in GROUPS and of_namespace:
             unreadable[kind] = these_alone([of_namespace[1]], "list")
         elif pods:
             self._pods_of_lists.append({pod.namespace for pod in pods} if not meta.self_link else set())
@@ -123,6 +123,10 @@ class Collected:
             there = set[str]().union(*lists)
             if _OWN_NAMESPACE not in there and all(pod.namespace in there for pod in snapshot.objects.of(Pod)):
                 snapshot.unreadable["Pod"] = these_alone(there, "list" if len(lists) == 1 else "lists")
+        homes = {account["metadata"]["namespace"] for account in snapshot.whole.get("ServiceAccount", ())}
+        if homes and _OWN_NAMESPACE not in homes:
+            # Every namespace has an account, and every cluster this namespace.
+            snapshot.unreadable.setdefault("ServiceAccount", these_alone(homes, "list"))
         snapshot.source = snapshot.source or ", ".join(self.names)
         return snapshot
 

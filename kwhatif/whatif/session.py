@@ -67,7 +67,7 @@ class Session:
     ) -> None:
         self.snapshot = snapshot
         self.setup = setup
-        self.covered = snapshot.objects.covered() if covered is None else frozenset(covered)
+        self.covered = snapshot.covered() if covered is None else frozenset(covered)
         self._uids: dict[str, str] | None = None
         try:
             self.cluster = Cluster.load(snapshot.objects, setup.features, setup.queues, shapes)

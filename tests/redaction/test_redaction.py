@@ -103,6 +103,8 @@ def _as_whole(kind: str) -> dict[str, Any]:
     container = {"env": [{"name": marked("env"), "value": marked("value")}], "command": [marked("command")]}
     spec["containers"] = [spec["containers"][0] | container]
     template = {"metadata": pod["metadata"], "spec": spec}
+    rule = {key: [marked(key)] for key in ("operations", "apiGroups", "apiVersions", "resources", "resourceNames")}
+    constraints = {"resourceRules": [rule], "objectSelector": {"matchLabels": {marked("key"): marked("value")}}}
     return {
         "apiVersion": "apps/v1",
         "kind": kind,
@@ -115,9 +117,25 @@ def _as_whole(kind: str) -> dict[str, Any]:
             "limits": [{"type": marked("type"), "max": {marked("resource"): "1"}}],
             "serviceName": marked("service"),
             "volumeClaimTemplates": [{"kind": marked("kind"), "metadata": pod["metadata"]}],
+            "group": marked("group"),
+            "names": {"kind": marked("kind"), "plural": marked("plural"), "shortNames": [marked("short")]},
+            "versions": [{"name": marked("version"), "schema": {"openAPIV3Schema": {"enum": [marked("enum")]}}}],
+            "matchConstraints": constraints,
+            "matchResources": constraints,
+            "matchConditions": [{"name": marked("condition"), "expression": marked("expression")}],
+            "variables": [{"name": marked("variable"), "expression": marked("expression")}],
+            "validations": [{"expression": marked("expression"), "message": marked("message")}],
+            "mutations": [{"jsonPatch": {"expression": marked("expression")}}],
+            "paramKind": {"apiVersion": marked("group"), "kind": marked("kind")},
+            "paramRef": {"name": marked("parameter"), "selector": {"matchLabels": {marked("key"): marked("value")}}},
+            "policyName": marked("policy"),
             marked("field"): marked("text"),
         },
         "handler": marked("handler"),
+        "webhooks": [
+            constraints | {"clientConfig": {"url": marked("url")}, "rules": [rule], "name": marked("webhook")}
+        ],
+        "secrets": [{"name": marked("secret")}],
         "status": {"currentRevision": marked("revision"), "conditions": [{"message": marked("message")}]},
     }
 

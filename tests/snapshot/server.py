@@ -101,10 +101,11 @@ def key_of(target: str) -> Key:
 
 @cache
 def recorded() -> dict[tuple[str, Key], Answer]:
-    """What the real server said, by who asked for what."""
+    """What the real server said, by who asked for what; and, made by hand, what it would say of admission's kinds."""
     found = {}
     with gzip.open(DATA / "exchanges.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for line in lines:
+        made = (DATA / "admission.jsonl").read_text(encoding="utf-8").splitlines()
+        for line in (*lines, *made):
             exchange = json.loads(line)
             found[exchange["as"], key_of(exchange["path"])] = Answer(exchange["status"], json.dumps(exchange["body"]))
     return found

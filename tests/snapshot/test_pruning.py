@@ -232,3 +232,38 @@ def test_templates_stay_if_they_are_asked_for() -> None:
     prune_whole(owner, "Deployment", dropped, keep_templates=True)
     assert owner == {"metadata": {"name": "d"}, "spec": {"template": template(command=["x"])}}
     assert dropped == set()
+
+
+# --- what configures the API server
+
+
+def test_of_a_definition_goes_what_explains_it_but_no_field_of_that_name() -> None:
+    told = {"description": "tells", "title": "T", "type": "string"}
+    schema: Any = {
+        "description": "tells",
+        "properties": {"description": told, "list": {"items": {"description": "tells", "properties": {"title": told}}}},
+        "anyOf": [{"description": "tells", "required": ["list"]}],
+    }
+    version = {"name": "v1", "schema": {"openAPIV3Schema": schema}, "additionalPrinterColumns": []}
+    obj: Any = {"metadata": {"name": "w"}, "spec": {"group": "g", "conversion": {}, "versions": [version]}}
+    prune_whole(obj, "CustomResourceDefinition", set())
+    (kept,) = obj["spec"].pop("versions")
+    assert obj["spec"] == {"group": "g"}
+    assert kept == {
+        "name": "v1",
+        "schema": {
+            "openAPIV3Schema": {
+                "properties": {
+                    "description": {"type": "string"},
+                    "list": {"items": {"properties": {"title": {"type": "string"}}}},
+                },
+                "anyOf": [{"required": ["list"]}],
+            }
+        },
+    }
+
+
+def test_of_a_service_account_only_the_name_is_kept() -> None:
+    obj: Any = {"kind": "ServiceAccount", "metadata": {"name": "a", "namespace": "b", "labels": {}}, "secrets": [{}]}
+    prune_whole(obj, "ServiceAccount", set())
+    assert obj == {"kind": "ServiceAccount", "metadata": {"name": "a", "namespace": "b"}}

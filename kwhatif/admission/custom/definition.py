@@ -18,7 +18,7 @@ from kwhatif.api.field_types import FieldType, Served, Types
 
 _META = ("apiVersion", "kind", "metadata")
 _METADATA = "meta.v1.ObjectMeta"
-_AGGREGATED = (".openshift.io", "metrics.k8s.io", ".coreos.com")
+_AGGREGATED = (".openshift.io", "metrics.k8s.io", ".coreos.com", "projectcalico.org")
 """Ends of groups that other servers often serve, of which the definitions say nothing."""
 
 
@@ -69,6 +69,9 @@ def definition_of(world: World, api_version: str, kind: str) -> Definition | Non
 
 def may_be_aggregated(group: str, world: World) -> bool:
     """Whether another server may serve a group, as far as anybody can tell."""
+    if world.knows("APIService"):
+        specs = (service.get("spec") or {} for service in world.all("APIService"))
+        return any(spec.get("group") == group and spec.get("service") for spec in specs)
     if any((crd.get("spec") or {}).get("group") == group for crd in world.all("CustomResourceDefinition")):
         return False
     return group.endswith(_AGGREGATED)

@@ -13,7 +13,14 @@ from weakref import WeakKeyDictionary
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.policies.matching import EXEMPT, matches, selects
-from kwhatif.admission.policies.policy_expressions import Failed, Scenery, asks_authorizer, compiled, evaluated
+from kwhatif.admission.policies.policy_expressions import (
+    EXPRESSION_GONE,
+    Failed,
+    Scenery,
+    asks_authorizer,
+    compiled,
+    evaluated,
+)
 from kwhatif.admission.policies.view import seen
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.resources import group_of
@@ -50,6 +57,8 @@ class Policy:
     def opaque(self) -> str:
         """Why nobody here can tell what the policy says, empty if somebody can."""
         texts = [text for _, text, _ in self.expressions]
+        if EXPRESSION_GONE in texts:
+            return "the snapshot leaves out its expressions"
         if any(map(asks_authorizer, texts)):
             return "its expressions ask what users may do"
         broken = (

@@ -20,6 +20,9 @@ from kwhatif.cel.syntax import Call, Ident, Node, Select, parse
 COST_LIMIT = 1_000_000
 """What one expression may cost."""
 
+EXPRESSION_GONE = "left_out"
+"""Stands for an expression that was taken out of a snapshot: nobody knows what it said."""
+
 _AUTHORIZER = ("authorizer", "authorizer.requestResource")
 _REQUEST, _NAMESPACE, _VARIABLES = "kubernetes.AdmissionRequest", "kubernetes.Namespace", "kubernetes.variables"
 _TIME = Kind("google.protobuf.Timestamp")

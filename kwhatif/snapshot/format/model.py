@@ -83,6 +83,10 @@ class Snapshot:
         whole = {kind: list(listed) for kind, listed in self.whole.items()}
         return dataclasses.replace(self, objects=self.objects.copy(), whole=whole)
 
+    def covered(self) -> frozenset[str]:
+        """The kinds that were looked at, whether or not there were objects."""
+        return self.objects.covered() | self.whole.keys()
+
     def by_kind(self) -> dict[str, list[Any]]:
         """All objects, the kinds in the order of their names; those that are kept as plain values so."""
         return dict(sorted((self.objects.by_kind() | self.whole).items()))

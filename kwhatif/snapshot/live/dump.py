@@ -169,15 +169,15 @@ def _snapshot(listings: dict[str, Listing]) -> Snapshot:
     snapshot, dropped = Snapshot(), set[str]()
     for kind in READ:
         listing = listings[kind.name]
-        if listing.unreadable:
-            if not (kind.rare and listing.missing):
-                snapshot.unreadable[kind.name] = listing.unreadable
+        if listing.unreadable and not (kind.rare and listing.missing):
+            snapshot.unreadable[kind.name] = listing.unreadable
             continue
         if kind.struct:
             snapshot.objects.extend(kind.struct, listing.objects)
         if kind.whole:
             snapshot.whole[kind.name] = listing.whole
-        snapshot.resource_versions[kind.name] = listing.resource_version
+        if not listing.missing:
+            snapshot.resource_versions[kind.name] = listing.resource_version
         dropped |= listing.dropped
     snapshot.dropped = sorted(dropped)
     return snapshot

@@ -6,6 +6,7 @@ conditions, and the pod templates of objects that are kept as plain values.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -16,6 +17,9 @@ from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.meta import ObjectMeta, Resource
 
 Plain = dict[str, Any]
+
+NOWHERE = "https://left-out.invalid"
+"""Stands for the address of a webhook."""
 
 KEPT_ANNOTATIONS = frozenset(
     {
@@ -109,7 +113,14 @@ def _resized(status: ContainerStatus, container: Container | None) -> bool:
 
 def prune_whole(obj: Plain, kind: str, dropped: set[str], *, keep_templates: bool = False) -> None:
     """Take out of an object what nothing reads. What its pod template loses is added to ``dropped``."""
+    if kind == "ServiceAccount":
+        obj["metadata"] = {key: obj["metadata"].get(key) for key in ("name", "namespace")}
+        for key in obj.keys() - {"apiVersion", "kind", "metadata"}:
+            del obj[key]
+        return
     obj["metadata"] = _metadata(obj.get("metadata") or {})
+    if kind in _ASKED_BY_THE_SERVER:
+        _ASKED_BY_THE_SERVER[kind](obj)
     status = obj.pop("status", None) or {}
     kept = {key: status[key] for key in _KEPT_STATUS.get(kind, ()) if key in status}
     if kept:
@@ -125,6 +136,53 @@ def prune_whole(obj: Plain, kind: str, dropped: set[str], *, keep_templates: boo
         owner = owner.get(key) or {}
     if kind in TEMPLATES and owner.get("template"):
         owner["template"] = prune_template(owner["template"], dropped)
+
+
+def _webhooks(configuration: Plain) -> None:
+    """Who is asked about what, but not at which address, nor by whose certificate it is known."""
+    for hook in configuration.get("webhooks") or ():
+        service = (hook.get("clientConfig") or {}).get("service")
+        address = {"service": {key: service.get(key) for key in ("namespace", "name")}} if service else {"url": NOWHERE}
+        hook["clientConfig"] = address
+
+
+def _definition(definition: Plain) -> None:
+    """Which kinds there are, and what their objects may be; without what is for people to read."""
+    spec = definition.get("spec") or {}
+    spec.pop("conversion", None)
+    for version in spec.get("versions") or ():
+        for key in ("additionalPrinterColumns", "selectableFields"):
+            version.pop(key, None)
+        _schema((version.get("schema") or {}).get("openAPIV3Schema"))
+
+
+def _schema(schema: Any) -> None:
+    """A schema without what explains it: most of its size. A field may be called ``description``, too."""
+    if not isinstance(schema, dict):
+        return
+    for key in ("description", "example", "externalDocs", "title"):
+        schema.pop(key, None)
+    for key in ("properties", "patternProperties", "definitions"):
+        for inner in (schema.get(key) or {}).values():
+            _schema(inner)
+    for key in ("items", "additionalProperties", "not"):
+        _schema(schema.get(key))
+    for key in ("allOf", "anyOf", "oneOf"):
+        for inner in schema.get(key) or ():
+            _schema(inner)
+
+
+def _server_of_group(service: Plain) -> None:
+    """Which group another server serves, but not by whose certificate it is known."""
+    (service.get("spec") or {}).pop("caBundle", None)
+
+
+_ASKED_BY_THE_SERVER: dict[str, Callable[[Plain], None]] = {
+    "APIService": _server_of_group,
+    "CustomResourceDefinition": _definition,
+    "MutatingWebhookConfiguration": _webhooks,
+    "ValidatingWebhookConfiguration": _webhooks,
+}
 
 
 def prune_template(template: Plain, dropped: set[str]) -> Plain:

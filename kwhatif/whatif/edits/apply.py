@@ -22,7 +22,7 @@ def edited(snapshot: Snapshot, given: Sequence[Given]) -> Edited:
 
     Raises InputError for an edit that cannot be made, such as one of a node that is not there.
     """
-    covered = snapshot.objects.covered()
+    covered = snapshot.covered()
     if not given:
         return Edited(snapshot, covered)
     draft = Draft(snapshot)

@@ -13,6 +13,8 @@ from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.model import Snapshot
 
+_DEFINITIONS = "CustomResourceDefinition"
+"""A kind that is defined nowhere is refused; a file may well hold some of the definitions, only a dump has them all."""
 _CLUSTER_WIDE = ("Namespace", "PriorityClass", "StorageClass")
 
 
@@ -22,8 +24,9 @@ def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
     Raises InputError for one that no API server could have stored.
     """
     world = World()
-    for kind in (*snapshot.objects.covered(), *snapshot.whole):
-        world.cover(kind)
+    for kind in snapshot.covered():
+        if kind not in snapshot.unreadable and (kind != _DEFINITIONS or kind in snapshot.resource_versions):
+            world.cover(kind)
     for kind in _CLUSTER_WIDE:
         for obj in snapshot.objects.called(kind):
             world.put(plain(obj, kind), sketched=True)

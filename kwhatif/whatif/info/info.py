@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kwhatif.api.core import Node, Pod
-from kwhatif.api.kinds import KINDS
+from kwhatif.api.kinds import GROUPS
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.pod_requests import amounts
 from kwhatif.results.snapshot_info import (
@@ -223,9 +223,9 @@ def _scheduler(snapshot: Snapshot) -> str:
 
 
 def _missing(snapshot: Snapshot) -> Missing:
-    there = snapshot.objects.covered() | set(snapshot.unreadable)
+    there = snapshot.covered() | set(snapshot.unreadable)
     return Missing(
-        kinds=tuple(sorted(set(KINDS) - there)),
+        kinds=tuple(sorted(set(GROUPS) - there)),
         unreadable=dict(sorted(snapshot.unreadable.items())),
         inconsistencies=tuple(snapshot.inconsistencies),
         dropped=tuple(snapshot.dropped),

@@ -7,19 +7,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kwhatif.api.core import Pod
+from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import step
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.results.snapshot_diff import DiffResult, FieldChange, ObjectChange, Replaced
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.snapshot_diff.visible import template_of, visible
+from kwhatif.whatif.snapshot_diff.visible import Whole, template_of, visible
 
 _FIRST = ("Node", "Pod")
 
 
 def diff(before: Snapshot, after: Snapshot) -> DiffResult:
     """Objects that were added, removed or changed, by kind: nodes and pods first, the others by name."""
-    there, here = before.objects.covered(), after.objects.covered()
+    there, here = _compared(before), _compared(after)
     both = sorted(there & here, key=lambda kind: (_FIRST.index(kind) if kind in _FIRST else len(_FIRST), kind))
     changes: list[ObjectChange] = []
     replaced: tuple[Replaced, ...] = ()
@@ -50,8 +51,14 @@ def diff(before: Snapshot, after: Snapshot) -> DiffResult:
     )
 
 
+def _compared(snapshot: Snapshot) -> set[str]:
+    """The kinds to look at: of workloads only those that scheduling reads, since their pods tell the rest."""
+    return {*snapshot.objects.covered(), *(snapshot.whole.keys() - TEMPLATES.keys())}
+
+
 def _by_name(snapshot: Snapshot, kind: str) -> dict[tuple[str, str], Resource]:
-    return {(obj.namespace, obj.name): obj for obj in snapshot.objects.called(kind)}
+    objects = snapshot.objects.called(kind) or [Whole.of(obj) for obj in snapshot.whole.get(kind, ())]
+    return {(obj.namespace, obj.name): obj for obj in objects}
 
 
 def _key(obj: Resource) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from kwhatif.api.core import Node, Pod
+from kwhatif.api.decode import convert
 from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.cluster.storage import BIND_COMPLETED, SELECTED_NODE
@@ -23,12 +24,25 @@ _KEPT_METADATA = ("labels", "ownerReferences")
 _OWNER_FIELDS = ("apiVersion", "kind", "name", "controller")
 
 
+class Whole(Resource):
+    """An object that is kept as plain values: all of it but its metadata is in ``rest``."""
+
+    rest: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    @classmethod
+    def of(cls, obj: dict[str, Any]) -> Whole:
+        head = convert(obj, Resource)
+        rest = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata", "status")}
+        return cls(metadata=head.metadata, rest=rest)
+
+
 def visible(obj: Resource) -> dict[str, Any]:
     """The fields that decide something; equal for two objects that no plugin can tell apart."""
     plain: dict[str, Any] = msgspec.to_builtins(obj, enc_hook=plain_quantity)
     metadata = plain.pop("metadata", {})
     for field in ("apiVersion", "kind"):
         plain.pop(field, None)
+    plain |= plain.pop("rest", {})
     kept = {field: metadata[field] for field in _KEPT_METADATA if metadata.get(field)}
     if "ownerReferences" in kept:
         # A controller that was made anew under its name selects the same pods.

@@ -24,13 +24,13 @@ def loaded(inputs: Inputs, notes: Notes) -> Edited:
         notes.note(age(snapshot.taken_at, inputs.now or datetime.now(UTC)))
     if given and not snapshot.objects.of(Node):
         notes.warn(f"{snapshot.source}: holds no nodes")
-    return Edited(snapshot, snapshot.objects.covered())
+    return Edited(snapshot, snapshot.covered())
 
 
 def with_edits(snapshot: Snapshot, edits: Edits | None, notes: Notes) -> Edited:
     """A snapshot after what-if edits. Notes what controllers did about them."""
     if edits is None:
-        return Edited(snapshot, snapshot.objects.covered())
+        return Edited(snapshot, snapshot.covered())
     from kwhatif.whatif.edits.apply import edited
     from kwhatif.whatif.edits.document import read_edits
 

@@ -1,0 +1,165 @@
+"""What a snapshot holds of the API server's own configuration counts in every command that takes manifests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import Ran, run
+
+Json = dict[str, Any]
+
+_GROUP = "admissionregistration.k8s.io"
+PODS = {"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+
+
+def an(kind: str, name: str, namespace: str = "", **fields: Any) -> Json:
+    head = {"kind": kind} if kind else {}
+    return {**head, "metadata": {"name": name, **({"namespace": namespace} if namespace else {})}, **fields}
+
+
+def a_policy(verb: str = "Validating", **spec: Any) -> Json:
+    """A policy about pods and what binds it, by kind."""
+    constraints = {"resourceRules": [PODS]}
+    binding: Json = {"policyName": "rule", **({"validationActions": ["Deny"]} if verb == "Validating" else {})}
+    return {
+        f"{verb}AdmissionPolicy": [an("", "rule", spec={"matchConstraints": constraints, **spec})],
+        f"{verb}AdmissionPolicyBinding": [an("", "rule", spec=binding)],
+    }
+
+
+def a_definition() -> Json:
+    schema = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer", "maximum": 9}}}},
+    }
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"kind": "Widget", "plural": "widgets"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    return an("CustomResourceDefinition", "widgets.example.com", spec=spec)
+
+
+NODE = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}}
+KNOWN = (
+    *("APIService", "CustomResourceDefinition", "LimitRange", "ResourceQuota", "RuntimeClass", "Deployment"),
+    *("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "Service"),
+    *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"),
+    *("PriorityClass", "ReplicaSet", "ReplicationController", "StatefulSet", "Pod", "PodDisruptionBudget"),
+)
+
+
+def a_snapshot(**objects: Any) -> Json:
+    """A cluster of which everything is known, by kind, with one node and the namespace ``shop``."""
+    kinds: Json = {kind: [] for kind in KNOWN}
+    kinds["Node"] = [NODE]
+    kinds["Namespace"] = [an("", "shop"), an("", "kube-system")]
+    kinds["ServiceAccount"] = [an("", "default", home) for home in ("shop", "kube-system")]
+    versions = dict.fromkeys((*KNOWN, *kinds), "7")
+    metadata = {"kubernetesVersion": "v1.36.0", "resourceVersions": versions}
+    return {
+        "apiVersion": "kwhatif.dev/v1",
+        "kind": "ClusterSnapshot",
+        "metadata": metadata,
+        "objects": kinds | objects,
+    }
+
+
+def a_pod(name: str = "web", **spec: Any) -> Json:
+    containers = [{"name": "main", "image": "web:1", "resources": {"requests": {"cpu": "100m"}}}]
+    return {"apiVersion": "v1", **an("Pod", name, "shop", spec={"containers": containers, **spec})}
+
+
+def asked(folder: Path, command: str, cluster: Json, *manifests: Json, words: tuple[str, ...] = ()) -> Ran:
+    (folder / "cluster.json").write_text(json.dumps(cluster))
+    (folder / "pod.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(manifests)}))
+    return run(command, str(folder / "pod.json"), "--snapshot", str(folder / "cluster.json"), *words)
+
+
+COMMANDS = ("expand", "place", "gate")
+
+DENIED = a_policy(validations=[{"expression": "object.metadata.name != 'web'", "message": "not by that name"}])
+STRICT = [{"metadata": {"name": "shop", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}]
+GOING = [{"metadata": {"name": "shop", "deletionTimestamp": "2026-01-01T00:00:00Z"}}]
+REFUSED: dict[str, tuple[Json, Json, str]] = {
+    "a policy denies a pod": (DENIED, a_pod(), "'rule' with binding 'rule' denied request: not by that name"),
+    "a service account is not there": (
+        {},
+        a_pod(serviceAccountName="robot"),
+        'error looking up service account shop/robot: serviceaccount "robot" not found',
+    ),
+    "a namespace asks for more security": ({"Namespace": STRICT}, a_pod(), 'violates PodSecurity "restricted:latest"'),
+    "a namespace goes away": ({"Namespace": GOING}, a_pod(), "because it is being terminated"),
+    "a namespace is not there": ({"Namespace": []}, a_pod(), 'namespaces "shop" not found'),
+    "a custom resource is not what its definition says": (
+        {"CustomResourceDefinition": [a_definition()]},
+        {"apiVersion": "example.com/v1", **an("Widget", "w", "shop", spec={"size": 10})},
+        "spec.size in body should be less than or equal to 9",
+    ),
+    "a custom resource has a field that its definition lacks": (
+        {"CustomResourceDefinition": [a_definition()]},
+        {"apiVersion": "example.com/v1", **an("Widget", "w", "shop", spec={"sizes": 1})},
+        'unknown field "spec.sizes"',
+    ),
+    "a kind is defined nowhere": (
+        {},
+        {"apiVersion": "example.com/v1", **an("Gadget", "w", "shop", spec={})},
+        "404 page not found",
+    ),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("there", "manifest", "why"), REFUSED.values(), ids=list(REFUSED))
+def test_a_manifest_is_refused_since(there: Json, manifest: Json, why: str, command: str, tmp_path: Path) -> None:
+    ran = asked(tmp_path, command, a_snapshot(**there), a_pod("other"), manifest, words=("-o", "json"))
+    assert ran.code == 1, ran.err
+    assert why in json.dumps(json.loads(ran.out)).replace("\\", "").replace('""', '"')
+
+
+TAKEN: dict[str, tuple[Json, Json]] = {
+    "an account is there": ({"ServiceAccount": [an("", "robot", "shop")]}, a_pod(serviceAccountName="robot")),
+    "its definition allows it": (
+        {"CustomResourceDefinition": [a_definition()]},
+        {"apiVersion": "example.com/v1", **an("Widget", "w", "shop", spec={"size": 9})},
+    ),
+    "another server may serve its kind": (
+        {"APIService": [an("", "v1.example.com", spec={"group": "example.com", "service": {"name": "s"}})]},
+        {"apiVersion": "example.com/v1", **an("Gadget", "w", "shop", spec={})},
+    ),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("there", "manifest"), TAKEN.values(), ids=list(TAKEN))
+def test_a_manifest_is_taken_since(there: Json, manifest: Json, command: str, tmp_path: Path) -> None:
+    manifests = [a_pod("first", serviceAccountName="robot") if "ServiceAccount" in there else a_pod("first"), manifest]
+    ran = asked(tmp_path, command, a_snapshot(**there), *manifests, words=("-o", "json"))
+    assert ran.code == 0, ran.err + ran.out
+
+
+def test_a_policy_of_the_snapshot_sets_what_the_scheduler_reads(tmp_path: Path) -> None:
+    expression = "[JSONPatch{op: 'add', path: '/spec/nodeSelector', value: {'pool': 'spot'}}]"
+    mutation = {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
+    policy = a_policy("Mutating", reinvocationPolicy="Never", mutations=[mutation])
+    ran = asked(tmp_path, "place", a_snapshot(**policy), a_pod(), words=("-o", "json"))
+    (placement,) = json.loads(ran.out)["placements"]
+    assert placement["outcome"] == "unschedulable"
+    assert "node affinity/selector" in placement["message"]
+
+
+def test_accounts_of_one_namespace_alone_say_nothing_of_the_others(tmp_path: Path) -> None:
+    accounts = [{"apiVersion": "v1", **an("ServiceAccount", "default", "tools")}]
+    cluster = [{"apiVersion": "v1", "kind": "Node", **NODE}, *accounts]
+    ran = asked(tmp_path, "expand", {"apiVersion": "v1", "kind": "List", "items": cluster}, a_pod())
+    assert ran.code == 0, ran.out
+
+
+def test_some_definitions_say_nothing_of_kinds_that_are_not_among_them(tmp_path: Path) -> None:
+    definition = {"apiVersion": "apiextensions.k8s.io/v1", **a_definition()}
+    cluster = [{"apiVersion": "v1", "kind": "Node", **NODE}, definition]
+    gadget = {"apiVersion": "example.org/v1", **an("Gadget", "w", "shop", spec={})}
+    ran = asked(tmp_path, "expand", {"apiVersion": "v1", "kind": "List", "items": cluster}, a_pod(), gadget)
+    assert ran.code == 0, ran.out
