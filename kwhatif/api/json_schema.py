@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from kwhatif.api.alike import did_you_mean
-from kwhatif.api.decode import convert
+from kwhatif.api.decode import Json, convert, decode_json
 from kwhatif.api.mismatch import described, in_range, step
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.errors import InputError
@@ -56,7 +56,10 @@ def document_schema(
     definitions: Mapping[str, Schema] | None = None,
     closed: bool = True,
 ) -> Schema:
-    """The schema of a format of our own. A ``closed`` one has no other fields."""
+    """The schema of a format of our own. A ``closed`` one has no other fields; one without an ``api_version`` does not
+    say what it is.
+    """
+    head = {"apiVersion": {"const": api_version}, "kind": {"const": kind}} if api_version else {}
     return {
         "$schema": DRAFT,
         "$id": f"https://kwhatif.dev/schemas/{name}.schema.json",
@@ -64,7 +67,7 @@ def document_schema(
         "description": description,
         "type": "object",
         "required": list(required),
-        "properties": {"apiVersion": {"const": api_version}, "kind": {"const": kind}, **tidy(dict(properties))},
+        "properties": {**head, **tidy(dict(properties))},
         **({"additionalProperties": False} if closed else {}),
         **({"$defs": tidy(dict(sorted(definitions.items())))} if definitions else {}),
     }
@@ -105,6 +108,19 @@ def strictly(value: object, type_: type[T]) -> T:
         for place, text in misfits(without_nulls(value), _validator_of(struct)):
             raise InputError(text, place=place) from None
     return convert(value, type_)
+
+
+def strictly_json(data: Json, type_: type[T]) -> T:
+    """As ``decode_json``; what does not fit is said by the type's schema. Raises InputError with a ``place``."""
+    try:
+        return decode_json(data, type_)
+    except InputError as error:
+        if not error.place.startswith("$"):
+            raise
+        struct: Any = type_
+        for place, text in misfits(without_nulls(decode_json(data, Any)), _validator_of(struct)):
+            raise InputError(text, place=place) from None
+        raise
 
 
 def without_nulls(value: Any) -> Any:

@@ -2,7 +2,8 @@
 
 ``Meta(extra=...)`` carries what the annotation cannot say: ``go`` is the Go type that error messages name,
 ``always`` marks fields that are printed even when empty, ``embedded`` names the Go struct that a field is
-inlined from.
+inlined from. Of a text, ``words`` lists those there are, and ``names`` says what it is the name of, by a method of
+``redaction.pseudonyms.Names``: that is how redaction knows what may stay.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ Int64 = Annotated[int, msgspec.Meta(extra={"go": "int64", "always": True})]
 Float32 = Annotated[float, msgspec.Meta(extra={"go": "float32", "always": True})]
 Bool = Annotated[bool, msgspec.Meta(extra={"always": True})]
 Text = Annotated[str, msgspec.Meta(extra={"always": True})]
+LabelKey = Annotated[str, msgspec.Meta(extra={"names": "label_key"})]
+ResourceName = Annotated[str, msgspec.Meta(extra={"names": "resource"})]
 
 
 # Tells type checkers what msgspec does: what is derived from a frozen struct is frozen too.

@@ -25,7 +25,7 @@ from kwhatif.framework.events import Event, always
 from kwhatif.framework.interface import Handle, Plugin, Scope, Suggestion
 from kwhatif.framework.status import Rejection, Status
 from kwhatif.golang.field_errors import Path
-from kwhatif.golang.vocabulary import ConfigStruct
+from kwhatif.golang.vocabulary import ConfigStruct, ResourceName
 from kwhatif.plugins.shared.device_totals import left_to_devices, scores_devices, with_devices
 from kwhatif.plugins.shared.resource_args import (
     ResourceSpec,
@@ -64,14 +64,14 @@ class RequestedToCapacityRatioParam(ConfigStruct):
 class ScoringStrategy(ConfigStruct):
     """``type`` is one of ``STRATEGIES``."""
 
-    type: Annotated[str, msgspec.Meta(extra={"go": "v1.ScoringStrategyType"})] = ""
+    type: Annotated[str, msgspec.Meta(extra={"go": "v1.ScoringStrategyType", "words": STRATEGIES})] = ""
     resources: tuple[ResourceSpec, ...] = ()
     requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None
 
 
 class NodeResourcesFitArgs(Args):
-    ignored_resources: tuple[str, ...] = ()
-    ignored_resource_groups: tuple[str, ...] = ()
+    ignored_resources: tuple[ResourceName, ...] = ()
+    ignored_resource_groups: tuple[Annotated[str, msgspec.Meta(extra={"names": "resource_group"})], ...] = ()
     scoring_strategy: ScoringStrategy = ScoringStrategy(type=LEAST_ALLOCATED)
 
 

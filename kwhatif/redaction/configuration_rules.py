@@ -1,77 +1,54 @@
-"""A scheduler's configuration: labels, resources and profiles have names, too."""
+"""A scheduler's configuration: labels, resources and profiles have names, too.
+
+Plugins of the tree, of all minors, keep theirs; what others are called is replaced. What becomes of a plugin's
+arguments follows from their Struct.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.api import core
+from kwhatif.framework.declaration import Declaration
+from kwhatif.plugins import in_tree_plugins
+from kwhatif.policy.older import legacy
+from kwhatif.policy.profile import EXTENSION_POINTS
 from kwhatif.redaction.pseudonyms import Names
 from kwhatif.redaction.shared_rules import API_VERSION, KIND
 from kwhatif.redaction.struct_rules import rule_of
 from kwhatif.redaction.treatments import GONE, Rule, each, fields, flag, named, number, one_of
 
-PLUGINS = frozenset(
-    {
-        *(
-            "DefaultBinder",
-            "DefaultPreemption",
-            "DynamicResources",
-            "GangScheduling",
-            "ImageLocality",
-            "InterPodAffinity",
-        ),
-        *("NodeAffinity", "NodeDeclaredFeatures", "NodeName", "NodePorts", "NodeResourcesBalancedAllocation"),
-        *("NodeResourcesFit", "NodeUnschedulable", "NodeVolumeLimits", "PodTopologySpread", "PrioritySort"),
-        *("SchedulingGates", "TaintToleration", "VolumeBinding", "VolumeRestrictions", "VolumeZone", "AzureDiskLimits"),
-        *("CinderLimits", "EBSLimits", "GCEPDLimits", "NodeLabel", "NodePreferAvoidPods", "SelectorSpread"),
-        *("ServiceAffinity", "TopologyPlacementGenerator", "PodGroupPodsCount", "*"),
-    }
-)
-"""Plugins of the tree, of all minors. What others are called is replaced."""
-
-_PLUGIN = one_of(*PLUGINS)
-_RESOURCE = named(Names.resource)
-_PLUGIN_SET = each(fields(name=_PLUGIN, weight=number))
-_POINTS = (
-    *("preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "permit"),
-    *("preBind", "bind", "postBind", "multiPoint", "placementGenerate", "placementScore"),
-)
-_SHAPE = each(fields(utilization=number, score=number))
-_WEIGHTS = each(fields(name=_RESOURCE, weight=number))
+_ALL = "*"
 
 
-def _duration(value: Any, names: Names) -> Any:
-    return value if isinstance(value, str) and len(value) < 20 and set(value) <= set("0123456789.hmsnuµ") else GONE
+def _in_tree(name: Any) -> type[Declaration] | None:
+    return in_tree_plugins().get(name) or legacy().plugins().get(name) if isinstance(name, str) else None
 
 
-_ARGS = fields(
-    apiVersion=API_VERSION,
-    kind=one_of(*(f"{name}Args" for name in PLUGINS)),
-    addedAffinity=rule_of(core.NodeAffinity),
-    bindTimeoutSeconds=number,
-    bindingTimeout=_duration,
-    defaultConstraints=each(rule_of(core.TopologySpreadConstraint)),
-    defaultingType=one_of("System", "List"),
-    filterTimeout=_duration,
-    hardPodAffinityWeight=number,
-    ignorePreferredTermsOfExistingPods=flag,
-    ignoredResourceGroups=each(named(Names.resource_group)),
-    ignoredResources=each(_RESOURCE),
-    minCandidateNodesAbsolute=number,
-    minCandidateNodesPercentage=number,
-    resources=_WEIGHTS,
-    scoringStrategy=fields(
-        type=one_of("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"),
-        resources=_WEIGHTS,
-        requestedToCapacityRatio=fields(shape=_SHAPE),
-    ),
-    shape=_SHAPE,
-)
+def _plugin(value: Any, names: Names) -> Any:
+    return value if value == _ALL or _in_tree(value) else _other_plugin(value, names)
+
+
+_other_plugin = named(Names.name)
+
+
+def _plugin_config(value: Any, names: Names) -> Any:
+    kept = _NAMED(value, names)
+    if kept is GONE:
+        return GONE
+    plugin, args = _in_tree(value.get("name")), value.get("args")
+    if plugin is not None and plugin.args is not None and isinstance(args, dict):
+        document = fields(apiVersion=API_VERSION, kind=one_of(plugin.args.__name__))
+        kept["args"] = document(args, names) | rule_of(plugin.args)(args, names)
+    return kept
+
+
+_NAMED = fields(name=_plugin)
+_PLUGIN_SET = each(fields(name=_plugin, weight=number))
 _PROFILE = fields(
     schedulerName=named(Names.scheduler),
     percentageOfNodesToScore=number,
-    plugins=fields({point: fields(enabled=_PLUGIN_SET, disabled=_PLUGIN_SET) for point in _POINTS}),
-    pluginConfig=each(fields(name=_PLUGIN, args=_ARGS)),
+    plugins=fields(dict.fromkeys(EXTENSION_POINTS, fields(enabled=_PLUGIN_SET, disabled=_PLUGIN_SET))),
+    pluginConfig=each(_plugin_config),
 )
 CONFIGURATION: Rule = fields(
     apiVersion=API_VERSION,

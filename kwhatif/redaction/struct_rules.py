@@ -1,6 +1,7 @@
 """Rules made from the Structs that decode objects: by the type of a field, and where that is a text by its name.
 
-Numbers, quantities and yes or no stay; lists and objects are gone through. ``_OWN`` has what is treated otherwise than
+Numbers, quantities and yes or no stay; lists and objects are gone through. Structs of configurations say themselves
+what their texts are (``golang/vocabulary.py``). ``_OWN`` has what is treated otherwise than
 its name says, and what manifests may hold that no Struct decodes. A text without a rule fails at once, so that none is
 forgotten.
 """
@@ -16,6 +17,7 @@ from msgspec import Struct, inspect
 
 from kwhatif.api import core, devices, meta, others
 from kwhatif.api.quantity import Quantity
+from kwhatif.golang.duration import Duration
 from kwhatif.redaction.pseudonyms import Names
 from kwhatif.redaction.shared_rules import (
     AMOUNTS,
@@ -37,6 +39,7 @@ from kwhatif.redaction.treatments import (
     GONE,
     Rule,
     amount,
+    duration,
     each,
     fields,
     flag,
@@ -198,11 +201,15 @@ def rule_of(struct: type[Struct]) -> Rule:
 
 def _by_type(type_: inspect.Type, name: str) -> Rule:
     match type_:
+        case inspect.Metadata(extra={"names": what}):
+            return named(getattr(Names, what))
+        case inspect.Metadata(extra={"words": words}):
+            return one_of(*words)
         case inspect.Metadata(type=inner):
             return _by_type(inner, name)
         case inspect.UnionType(types=types):
             return _by_type(next(one for one in types if not isinstance(one, inspect.NoneType)), name)
-        case inspect.ListType(item_type=item):
+        case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):
             return each(_by_type(item, name))
         case inspect.StructType(cls=struct):
             return rule_of(struct)
@@ -214,6 +221,8 @@ def _by_type(type_: inspect.Type, name: str) -> Rule:
             return LABELS
         case inspect.CustomType(cls=cls) if cls is Quantity:
             return amount
+        case inspect.CustomType(cls=cls) if cls is Duration:
+            return duration
         case inspect.BoolType():
             return flag
         case inspect.IntType():

@@ -10,13 +10,12 @@ import os
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from kwhatif.api.decode import decode_json
-from kwhatif.api.json_schema import strictly
+from kwhatif.api.json_schema import strictly_json
 from kwhatif.api.mismatch import described, step
 from kwhatif.errors import InputError
 from kwhatif.redaction.codes import Numbered, Ordered
@@ -114,7 +113,7 @@ def read_translation(path: str) -> Translation:
     """A translation from its file. Raises InputError with a place."""
     (text,) = read_paths([path])
     try:
-        file = strictly(decode_json(text.data, Any), File)
+        file = strictly_json(text.data, File)
         translation = Translation(
             uids=Numbered(file.uids), addresses=Numbered(file.addresses), numeric=set(file.numeric_keys)
         )

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from kwhatif.golang.duration import Duration
 from kwhatif.redaction.pseudonyms import Names
 
 Rule = Callable[[Any, Names], Any]
@@ -43,6 +44,14 @@ def share(value: Any, names: Names) -> Any:
 def time(value: Any, names: Names) -> Any:
     """A point in time."""
     return value if _is(_TIME, value) else GONE
+
+
+def duration(value: Any, names: Names) -> Any:
+    """A length of time, as Go spells it."""
+    try:
+        return str(Duration.parse(value))
+    except (TypeError, ValueError):
+        return GONE
 
 
 def _is(pattern: re.Pattern[str], value: Any) -> bool:

@@ -16,6 +16,7 @@ from kwhatif.redaction import translation_file
 from kwhatif.results.gate import GateResult
 from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
 from kwhatif.snapshot.format.model import API_VERSION
+from kwhatif.whatif.conformance.scenario_answers import Scenario
 from kwhatif.whatif.edits import document
 from kwhatif.whatif.gate import gate_policy
 from kwhatif.whatif.gate.registry import in_tree
@@ -93,6 +94,23 @@ def gate_report_schema() -> Schema:
     )
 
 
+def scenario_schema() -> Schema:
+    """Objects and pods are held to their kinds when they are read."""
+    _, definitions = components(Scenario)
+    scenario = definitions.pop("Scenario")
+    return document_schema(
+        "scenario",
+        "",
+        "Scenario",
+        "A cluster, a policy, pods that arrive one at a time, and what a scheduler did with them: a line of a file of "
+        "recorded decisions.",
+        scenario["properties"],
+        required=tuple(scenario["required"]),
+        definitions=definitions,
+        closed=False,
+    )
+
+
 def translation_schema() -> Schema:
     _, definitions = components(translation_file.File)
     return document_schema(
@@ -114,6 +132,7 @@ SCHEMAS = {
     "cluster-snapshot": cluster_snapshot_schema,
     "gate-policy": gate_policy_schema,
     "gate-report": gate_report_schema,
+    "scenario": scenario_schema,
     "translation": translation_schema,
 }
 

@@ -80,7 +80,12 @@ def test_standard_input_empty_lines_and_indented_objects_are_fine() -> None:
     ("text", "where", "problem"),
     [
         ("", "standard input", "holds no scenarios"),
-        ('{"name": 1}\n', "standard input line 1: $.name", "expected a string, found the number 1"),
+        (
+            '{"name": 1, "objects": [], "pods": []}\n',
+            "standard input line 1: $.name",
+            "expected a string, found the number 1",
+        ),
+        ('{"name": "", "objects": [], "pods": []}', "standard input line 1: $.name", "expected a name, found none"),
         ('{GOOD}\n{"name": "b"\n', "standard input line 2: column", "not valid JSON"),
         ("{GOOD}\n\nnonsense}\n", "standard input line 3: column", "not valid JSON"),
         ('{GOOD}\n{"name": "b", "objects": [], "pods": []\n}', "standard input line 2", "not valid JSON"),

@@ -18,20 +18,17 @@ from hypothesis import strategies as st
 
 from kwhatif.api.core import Node
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS
-from kwhatif.policy.intree import in_tree
 from kwhatif.redaction import Translation, redact, redact_documents, reveal_value
 from kwhatif.redaction.cel_text import looks_inside
-from kwhatif.redaction.configuration_rules import PLUGINS
 from kwhatif.redaction.object_rules import RULES
 from kwhatif.redaction.shared_rules import ANNOTATIONS
 from kwhatif.redaction.wellknown import KEYS
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, write_snapshot
 from kwhatif.snapshot.live.pruning import KEPT_ANNOTATIONS
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.versions import SUPPORTED_MINORS, features_of
 from kwhatif.whatif.conformance.scenario_answers import Scenario, answer
 from kwhatif.whatif.info.pools import POOL_LABELS
-from tests.redaction.everything import every_object, paths_of
+from tests.redaction.everything import every_object, every_plugin, paths_of
 from tests.redaction.redacted_answers import redacted_answer, redacted_scenario
 
 TESTS = Path(__file__).parents[1]
@@ -220,9 +217,41 @@ def test_every_annotation_that_a_dump_keeps_has_a_rule() -> None:
 
 
 def test_the_plugins_of_the_tree_and_the_labels_of_pools_keep_their_names() -> None:
-    for minor in SUPPORTED_MINORS:
-        assert set(in_tree(features_of(minor)).points) <= PLUGINS
+    configuration = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": name} for name in (*every_plugin(), "*")]}}}],
+    }
+    assert redact_documents([configuration])[0] == [configuration]
     assert set(POOL_LABELS) <= KEYS
+
+
+def test_what_words_mean_in_arguments_stays_and_what_is_a_name_goes() -> None:
+    arguments: dict[str, dict[str, Any]] = {
+        "PodTopologySpread": {"defaultingType": "List", "defaultConstraints": [{"topologyKey": "acme.com/rack"}]},
+        "NodeResourcesFit": {
+            "ignoredResources": ["acme.com/license"],
+            "ignoredResourceGroups": ["acme.com"],
+            "scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "acme.com/license", "weight": 3}]},
+        },
+        "DynamicResources": {"filterTimeout": "90s", "bindingTimeout": "acme"},
+        "NodeLabel": {"presentLabels": ["acme.com/rack"]},
+        "AcmeFit": {"resources": [{"name": "acme.com/license"}]},
+    }
+    config = [{"name": name, "args": args} for name, args in arguments.items()]
+    document = {"kind": "KubeSchedulerConfiguration", "profiles": [{"pluginConfig": config}]}
+    (made,), _ = redact_documents([document])
+    spread, fit, devices, label, other = made["profiles"][0]["pluginConfig"]
+    license_, rack = fit["args"]["ignoredResources"][0], label["args"]["presentLabels"][0]
+    assert spread["args"] == {"defaultingType": "List", "defaultConstraints": [{"topologyKey": rack}]}
+    assert fit["args"]["scoringStrategy"] == {
+        "type": "MostAllocated",
+        "resources": [{"name": license_, "weight": 3}],
+    }
+    assert license_.startswith(f"{fit['args']['ignoredResourceGroups'][0]}/")
+    assert devices["args"] == {"filterTimeout": "1m30s"}
+    assert [*other] == ["name"]
+    assert "acme" not in json.dumps(made).lower()
 
 
 def test_the_template_of_an_ephemeral_volume_is_a_claim() -> None:

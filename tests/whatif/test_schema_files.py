@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.resources
+import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -10,7 +12,8 @@ import pytest
 
 from kwhatif.whatif.schema_files import SCHEMAS, schema_text
 
-DIRECTORY = Path(__file__).parents[2] / "schemas"
+ROOT = Path(__file__).parents[2]
+DIRECTORY = ROOT / "schemas"
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -29,3 +32,20 @@ def test_a_schema_is_installed_with_the_package(name: str) -> None:
 
 def test_every_schema_file_is_one_of_a_format_of_our_own() -> None:
     assert {path.name for path in DIRECTORY.glob("*.json")} == {f"{name}.schema.json" for name in SCHEMAS}
+
+
+# --- recorded decisions
+
+
+def test_scenarios_are_what_their_schema_says() -> None:
+    validator = jsonschema.Draft202012Validator(SCHEMAS["scenario"]())
+    lines = (ROOT / "samples" / "scenario.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [error.message for line in lines for error in validator.iter_errors(json.loads(line))] == []
+
+
+def test_the_page_on_conformance_tells_every_field_of_a_scenario() -> None:
+    page = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    schema = SCHEMAS["scenario"]()
+    parts = (schema, *(schema["$defs"][name] for name in ("Recorded", "RecordedAttempt")))
+    assert told == {field for part in parts for field in part["properties"]}

@@ -18,16 +18,17 @@ from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import MAX_SCORE, Plugin, Scope
 from kwhatif.framework.status import Rejection
 from kwhatif.golang.field_errors import Path
+from kwhatif.golang.vocabulary import LabelKey
 from kwhatif.versions import Features
 
 
 class NodeLabelArgs(Args):
     """Labels that nodes must have and must not have, and those they had better have or not have."""
 
-    present_labels: tuple[str, ...] = ()
-    absent_labels: tuple[str, ...] = ()
-    present_labels_preference: tuple[str, ...] = ()
-    absent_labels_preference: tuple[str, ...] = ()
+    present_labels: tuple[LabelKey, ...] = ()
+    absent_labels: tuple[LabelKey, ...] = ()
+    present_labels_preference: tuple[LabelKey, ...] = ()
+    absent_labels_preference: tuple[LabelKey, ...] = ()
 
 
 class NodeLabel(Plugin[None, None]):

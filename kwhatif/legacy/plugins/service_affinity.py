@@ -23,6 +23,7 @@ from kwhatif.framework.declaration import Args
 from kwhatif.framework.events import Event, Hint, always
 from kwhatif.framework.interface import MAX_SCORE, Plugin, Reading
 from kwhatif.framework.status import SKIP, Rejection, Skip
+from kwhatif.golang.vocabulary import LabelKey
 
 NO_MATCH = "node(s) didn't match service affinity"
 
@@ -39,8 +40,8 @@ class Companions:
 class ServiceAffinityArgs(Args):
     """Labels whose values the nodes of a service's pods share, and those whose values they are spread over."""
 
-    affinity_labels: tuple[str, ...] = ()
-    anti_affinity_labels_preference: tuple[str, ...] = ()
+    affinity_labels: tuple[LabelKey, ...] = ()
+    anti_affinity_labels_preference: tuple[LabelKey, ...] = ()
 
 
 class ServiceAffinity(Plugin[Companions, None]):

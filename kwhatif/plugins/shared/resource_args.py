@@ -6,19 +6,21 @@ Upstream: scheduler/apis/config/v1/defaults.go and validation/validation_plugina
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.golang.field_errors import Path
 from kwhatif.golang.label_syntax import qualified_name
-from kwhatif.golang.vocabulary import ConfigStruct, Int32, Text
+from kwhatif.golang.vocabulary import ConfigStruct, Int32, ResourceName
 from kwhatif.versions import Features
 
 
 class ResourceSpec(ConfigStruct):
     """A resource and its weight in a score, 1..100."""
 
-    name: Text = ""
+    name: Annotated[ResourceName, msgspec.Meta(extra={"always": True})] = ""
     weight: int = 0
 
 

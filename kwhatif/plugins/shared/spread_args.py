@@ -14,6 +14,8 @@ from kwhatif.plugins.shared.resource_args import label_problems
 
 SYSTEM_DEFAULTING = "System"
 LIST_DEFAULTING = "List"
+_TYPES = (SYSTEM_DEFAULTING, LIST_DEFAULTING)
+_TYPE = msgspec.Meta(extra={"go": "v1.PodTopologySpreadConstraintsDefaulting", "words": _TYPES})
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 
 
@@ -21,16 +23,14 @@ class PodTopologySpreadArgs(Args):
     """``default_constraints`` are for pods that have none, with ``defaulting_type`` List."""
 
     default_constraints: tuple[TopologySpreadConstraint, ...] = ()
-    defaulting_type: Annotated[str, msgspec.Meta(extra={"go": "v1.PodTopologySpreadConstraintsDefaulting"})] = (
-        SYSTEM_DEFAULTING
-    )
+    defaulting_type: Annotated[str, _TYPE] = SYSTEM_DEFAULTING
 
 
 def spread_problems(path: Path, args: PodTopologySpreadArgs) -> Iterator[str]:
     """Every reason to refuse the arguments."""
     kind, at = args.defaulting_type, path.child("defaultingType")
-    if kind not in (SYSTEM_DEFAULTING, LIST_DEFAULTING):
-        yield at.unsupported(kind, (SYSTEM_DEFAULTING, LIST_DEFAULTING))
+    if kind not in _TYPES:
+        yield at.unsupported(kind, _TYPES)
     elif kind == SYSTEM_DEFAULTING and args.default_constraints:
         yield at.invalid(kind, "when .defaultConstraints are not empty")
     seen = set()

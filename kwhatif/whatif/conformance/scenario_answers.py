@@ -7,10 +7,11 @@ A scenario is a cluster, a policy and pods that arrive one at a time; the format
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
+from msgspec import Meta
 
 from kwhatif.api.core import Pod
 from kwhatif.api.selectors import SelectorError
@@ -30,13 +31,16 @@ from kwhatif.snapshot.read.items import check_name, decode, inside
 from kwhatif.versions import Features, features_of
 from kwhatif.whatif.conformance.compare import Recorded
 
+_Stored = Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]
+"""An object as the API server stores it, to be read by its kind."""
+
 
 class Scenario(msgspec.Struct):
     """One line of a scenario file. ``expected`` may be absent; a legacy ``policy`` stands in place of ``config``."""
 
-    name: str
-    objects: list[msgspec.Raw]
-    pods: list[msgspec.Raw]
+    name: Annotated[str, Meta(min_length=1)]
+    objects: list[_Stored]
+    pods: list[_Stored]
     config: dict[str, Any] | None = None
     expected: Recorded | None = None
     policy: dict[str, Any] | None = None

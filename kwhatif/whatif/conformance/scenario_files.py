@@ -1,11 +1,15 @@
-"""Scenario files: JSON Lines, or one indented JSON object after the other; packed or not."""
+"""Scenario files: JSON Lines, or one indented JSON object after the other; packed or not.
+
+The schema of a scenario is ``schemas/scenario.schema.json``.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 
-from kwhatif.api.decode import Json, decode_json
+from kwhatif.api.decode import Json
+from kwhatif.api.json_schema import strictly_json
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text, called, read_paths
 from kwhatif.snapshot.read.json_reader import read_json
@@ -41,7 +45,7 @@ def read_scenarios(path: str) -> Iterator[tuple[str, Scenario]]:
     for line, raw in _objects(text):
         where = f"{text.name} line {line}"
         try:
-            scenario = decode_json(raw, Scenario)
+            scenario = strictly_json(raw, Scenario)
         except InputError as error:
             # Of a line of its own, "line 1" would be said once more.
             place = error.place.removeprefix("line 1, ") if not error.place.startswith("$") else error.place
