@@ -14,7 +14,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "kwhatif"
 
 ORDER = (
-    {"errors"},
+    {"errors", "bounds"},
     {"versions", "results", "golang"},
     {"api"},
     {"cel"},
@@ -36,7 +36,7 @@ RESULTS_ONLY = {"errors", "results"}
 FRONT_DOORS = {"__init__", "__main__"}
 """Modules at the top that lead into the rooms; what they import is up to them."""
 
-WITHOUT_NUMPY = {"errors", "versions", "results", "golang", "api", "report", "cli"}
+WITHOUT_NUMPY = {"errors", "bounds", "versions", "results", "golang", "api", "report", "cli"}
 
 
 @dataclass(frozen=True)
@@ -260,6 +260,78 @@ def test_imports_within_the_snapshot_room_point_one_way() -> None:
     ]
     wrong = [i for i, part, of in inner if part != of and steps[of] >= steps[part]]
     assert len(inner) > len(wrong) == 0, complaints(wrong)
+
+
+# --- what comes in, what goes out, and what runs beside
+
+READERS = {
+    "api.field_types": "a file of the package",
+    "scheduling.extenders.call": "certificates, to a limit",
+    "snapshot.foreign.must_gather": "a time, of so many bytes",
+    "snapshot.foreign.sonobuoy": "a version, of so many bytes",
+    "snapshot.read.files": "everything else, to a limit",
+}
+WRITERS = {
+    "scheduling.extenders.call": "a certificate, for the library, in a directory of its own",
+    "snapshot.format.drafts": "everything else: complete or not at all",
+}
+DECODERS = {
+    "api.decode": "under a lock: to build two at the same time is to crash",
+    "api.field_types": "plain values, which need no decoder",
+    "api.json_schema": "files of our own; no thread reads one",
+    "snapshot.read.json_reader": "raw texts, which need none",
+    "whatif.conformance.compare": "answers of our own; no thread compares",
+}
+THREADS = {"bounds": "waits no longer than it may", "snapshot.live.dump": "several kinds at a time"}
+
+
+@cache
+def calls() -> tuple[tuple[str, str, ast.Call], ...]:
+    """Module, what is called, and the call."""
+    nodes = ((module, node) for module in modules() for node in ast.walk(parsed(module)))
+    return tuple((module, ast.unparse(node.func), node) for module, node in nodes if isinstance(node, ast.Call))
+
+
+def callers(*names: str) -> set[str]:
+    """The modules that call something of one of these names, whatever it belongs to."""
+    return {module for module, name, _ in calls() if name.rpartition(".")[2] in names}
+
+
+def openers(modes: str) -> set[str]:
+    """The modules that open files in one of these modes, by the letter that says so."""
+    found = set()
+    for module, name, call in calls():
+        words = [word.value for word in call.args if isinstance(word, ast.Constant)]
+        mode = next((word for word in words if isinstance(word, str) and set(word) <= set("rwxabt+")), "r")
+        if name.rpartition(".")[2] == "open" and name != "os.open":
+            found |= {module} if set(mode) & set(modes) else set()
+    return found
+
+
+def test_nothing_is_read_but_where_there_is_a_limit() -> None:
+    assert openers("r") | callers("read_bytes", "read_text") == set(READERS)
+    endless = [module for module, name, call in calls() if name.endswith("file.read") and not call.args]
+    assert endless == []
+
+
+def test_bodies_of_answers_are_read_to_a_limit() -> None:
+    who_asks = {i.module for i in imports() if i.package == "urllib3"}
+    assert who_asks == callers("stream") <= callers("unpacked")
+    words = {ast.unparse(node) for module in who_asks for node in ast.walk(parsed(module))}
+    assert not words & {"reply.data", "response.data"}
+
+
+def test_nothing_is_written_but_as_a_draft() -> None:
+    others = callers("write_bytes", "write_text", "mkstemp", "NamedTemporaryFile", "fdopen")
+    assert openers("wxa+") | others == set(WRITERS)
+
+
+def test_no_thread_builds_a_decoder_while_another_one_does() -> None:
+    building = ("msgspec.json.decode", "msgspec.json.Decoder", "msgspec.convert", "msgspec.yaml.decode")
+    assert {module for module, name, _ in calls() if name in building} == set(DECODERS)
+    assert callers("Thread", "Timer", "ThreadPoolExecutor") == set(THREADS)
+    threaded = {module for module in modules() if module.startswith("snapshot.live.")}
+    assert threaded & (set(DECODERS) | callers("convert")) == set()
 
 
 # --- other people's packages

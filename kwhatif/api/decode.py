@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -140,12 +141,17 @@ def _number(text: str) -> object:
 
 _ENDLESS = object()
 _decoders: dict[Any, Callable[[Json], Any]] = {}
+_building = threading.Lock()
 
 
 def _decoder(type_: Any) -> Callable[[Json], Any]:
-    if type_ not in _decoders:
-        _decoders[type_] = msgspec.json.Decoder(type_, dec_hook=_quantity).decode
-    return _decoders[type_]
+    found = _decoders.get(type_)
+    if found is None:
+        # While a decoder is built, what msgspec notes on the Structs is half done: who built another one of the same
+        # Structs at that moment would read it, and crash.
+        with _building:
+            found = _decoders[type_] = msgspec.json.Decoder(type_, dec_hook=_quantity).decode
+    return found
 
 
 def _quantity(type_: type[Any], value: object) -> object:

@@ -6,7 +6,6 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
 
 import typer
@@ -88,20 +87,12 @@ def finish(text: str, exit_code: int, notes: Iterable[str] = ()) -> NoReturn:
 
 
 @contextlib.contextmanager
-def new_file(path: str) -> Iterator[IO[bytes]]:
-    """A file to be written; it takes its name when all is written, and leaves nothing behind if that fails.
-
-    Raises UsageError if it cannot be written. What is no regular file (``/dev/null``) is written directly.
-    """
+def new_file(path: str, *, private: bool = False) -> Iterator[IO[bytes]]:
+    """``draft_of`` for a file that the command line names. Raises UsageError if it cannot be written."""
     if path == "-":
         raise UsageError("'-' is no file to write to: standard output is for the answer")
-    target = Path(os.path.realpath(path))
     try:
-        if target.exists() and not target.is_file():
-            with target.open("wb") as file:
-                yield file
-            return
-        with draft_of(target) as file:
+        with draft_of(path, private=private) as file:
             yield file
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif import bounds
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import SnapshotOutput, option
 from kwhatif.cli.output import say
@@ -53,6 +54,9 @@ class ConnectionOptions:
     request_timeout: Annotated[
         float, typer.Option("--request-timeout", metavar="SECONDS", min=0.1, help="How long to wait for an answer.")
     ] = 60.0
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long all of it may take.")
+    ] = bounds.DUMP_SECONDS
 
     def connection(self) -> Connection:
         from kwhatif.snapshot.live.live_cluster import Connection
@@ -66,6 +70,7 @@ class ConnectionOptions:
             groups=tuple(self.as_group or ()),
             insecure=self.insecure_skip_tls_verify,
             timeout=self.request_timeout,
+            limit=self.timeout,
         )
 
 
@@ -126,15 +131,13 @@ def dump(
     from kwhatif.snapshot.format.model import write_snapshot
     from kwhatif.snapshot.live.dump import Wanted
     from kwhatif.snapshot.live.dump import dump as read
-    from kwhatif.snapshot.live.live_cluster import LiveCluster
 
     wanted = Wanted(chunk_size, retries, keep_templates, scheduler_config)
     watching = _Watching()
     try:
-        with LiveCluster(connection) as live:
-            dumped = read(live, wanted, progress=watching.progress, tell=watching.tell)
+        dumped = read(connection, wanted, progress=watching.progress, tell=watching.tell)
     finally:
-        watching.clear()
+        watching.end()
     if strict:
         _insist(dumped)
     notes = Notes()
@@ -165,21 +168,28 @@ class _Watching:
     def __init__(self) -> None:
         self._line, self._lock = Progress(), threading.Lock()
         self._counts: dict[str, str] = {}
+        self._over = False
 
     def progress(self, kind: str, count: int, total: int | None) -> None:
         with self._lock:
+            if self._over:
+                return
             self._counts.pop(kind, None)
             self._counts[kind] = f"{kind} {count:,}" + ("" if total is None or total == count else f"/{total:,}")
             self._line.show("reading " + ", ".join(list(self._counts.values())[-4:]))
 
     def tell(self, text: str) -> None:
         with self._lock:
+            if self._over:
+                return
             self._line.clear()
             print(clean(f"note: {text}"), file=sys.stderr)
 
-    def clear(self) -> None:
+    def end(self) -> None:
+        """Nothing is told from now on, whatever threads are left."""
         with self._lock:
             self._line.clear()
+            self._over = True
 
 
 def _insist(dumped: Dumped) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from kwhatif.cli.options import AnyNamespace, argument, option
 from kwhatif.cli.redaction import TranslationFile, check_apart, redacted_snapshot, with_translation
-from kwhatif.errors import UsageError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -66,19 +63,16 @@ def _snapshot(files: list[str], output: str, translation: str, namespace: str | 
 
 
 def _manifests(files: list[str], output: str, translation: str, namespace: str | None, notes: Any) -> None:
+    from kwhatif.cli.output import new_file
     from kwhatif.redaction import has_rule, redact_documents
     from kwhatif.redaction.manifests import read_manifests
     from kwhatif.report.structured import as_documents
     from kwhatif.results.amounts import counts
-    from kwhatif.snapshot.format.drafts import draft_of
 
     documents = read_manifests(files, namespace)
     left_out = Counter(str(one.get("kind")) for one in documents if not has_rule(one))
     if left_out:
         notes.note(f"left out, since nothing here reads them: {counts(left_out)}")
     redacted = with_translation(translation, notes, lambda there: redact_documents(documents, there, warn=notes.warn))
-    try:
-        with draft_of(Path(os.path.realpath(output)), private=True) as file:
-            file.write(as_documents(redacted).encode())
-    except OSError as error:
-        raise UsageError(f"{output}: cannot be written: {error.strerror or error}") from None
+    with new_file(output, private=True) as file:
+        file.write(as_documents(redacted).encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kwhatif import bounds
 from kwhatif.api.kinds import NAMESPACED, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
@@ -27,7 +28,7 @@ def read_manifests(paths: Sequence[str], namespace: str | None = None) -> list[d
 
 
 def _read(paths: Sequence[str], namespace: str | None) -> Iterator[dict[str, Any]]:
-    for text in read_paths(paths):
+    for text in read_paths(paths, max_bytes=bounds.MANIFEST_BYTES):
         for document in read_documents(text):
             api_version, kind = head_of(document)
             if is_snapshot(document, api_version, kind):

@@ -9,7 +9,6 @@ import copy
 import os
 import stat
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
@@ -146,7 +145,7 @@ def write_translation(translation: Translation, path: str) -> None:
         numeric_keys=sorted(translation.numeric),
     )
     try:
-        with draft_of(Path(os.path.realpath(path)), private=True) as opened:
+        with draft_of(path, private=True) as opened:
             opened.write(msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n")
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None

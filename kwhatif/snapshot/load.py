@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kwhatif import bounds
 from kwhatif.api.kinds import GROUPS, NAMESPACED, TEMPLATES
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
@@ -100,7 +101,8 @@ def _documents(given: Sequence[str | Mapping[str, Any]]) -> Iterator[Document]:
     paths = once([each for each in given if isinstance(each, str)])
     for number, each in enumerate(given, 1):
         if isinstance(each, str):
-            documents = [document for text in read_paths([each]) for document in read_documents(text, strictly=True)]
+            texts = read_paths([each], max_bytes=bounds.MANIFEST_BYTES)
+            documents = [document for text in texts for document in read_documents(text, strictly=True)]
         else:
             documents = [Document(Origin(f"object {number}"), dict(each))]
         nothing = nothing and not documents

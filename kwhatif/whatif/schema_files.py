@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from kwhatif.api.json_schema import components, document_schema
 from kwhatif.redaction import translation_file
 from kwhatif.results.gate import GateResult
 from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
+from kwhatif.snapshot.format.drafts import draft_of
 from kwhatif.snapshot.format.model import API_VERSION
 from kwhatif.whatif.conformance.scenario_answers import Scenario
 from kwhatif.whatif.edits import document
@@ -144,4 +145,5 @@ def schema_text(name: str) -> str:
 
 if __name__ == "__main__":
     for name in SCHEMAS:
-        Path(sys.argv[1], f"{name}.schema.json").write_text(schema_text(name), encoding="utf-8")
+        with draft_of(os.path.join(sys.argv[1], f"{name}.schema.json")) as file:
+            file.write(schema_text(name).encode())

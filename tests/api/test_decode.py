@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -307,3 +310,10 @@ def outcome(read: Callable[[], object]) -> object:
         return read()
     except InputError as error:
         return str(error)
+
+
+@pytest.mark.posix
+def test_threads_that_decode_for_the_first_time_do_not_crash() -> None:
+    """Without the lock, one process in seven does."""
+    words = [sys.executable, "-m", "tests.snapshot.decoding_race", "40"]
+    assert subprocess.run(words, cwd=Path(__file__).parents[2], check=False).returncode == 0

@@ -148,7 +148,7 @@ _JSON = (
     case("JSON nested beyond reason", "pods.json", '{"a":' * 500 + "1" + "}" * 500, "$", "more than 200 levels"),
     case("brackets without end", "pods.json", "[" * 100_000, "$", "more than 200 levels"),
     case("a JSON array", "pods.json", [pod()], "$", "expected an object, found a list"),
-    case("a JSON string", "pods.json", '"pod"', "$", 'expected an object, found "pod"'),
+    case("a JSON string", "pods.json", '"pod"', "$", "expected an object, found text"),
 )
 
 _YAML = (
@@ -233,8 +233,8 @@ _YAML = (
     case("a merge with a string", "pods.yaml", "a:\n  <<: b\n", "line 2, column 7", "<< takes a mapping"),
     case("a broken second document", "pods.yaml", POD_YAML + "---\nkind: [\n", "line 7", SECOND),
     case("a YAML list", "pods.yaml", "- kind: Pod\n", "$", "expected an object, found a list"),
-    case("a YAML word", "pods.yaml", "Pod\n", "$", 'expected an object, found "Pod"'),
-    case("a bare web page", "pods.yaml", "<html>\n", "$", 'expected an object, found "<html>"'),
+    case("a YAML word", "pods.yaml", "Pod\n", "$", "expected an object, found text"),
+    case("a bare web page", "pods.yaml", "<html>\n", "$", "expected an object, found text"),
 )
 
 _OBJECTS = (

@@ -14,12 +14,18 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwhatif import bounds
 from kwhatif.errors import InputError
+from kwhatif.snapshot.foreign.trees import tree_of
+from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read import files
+from kwhatif.snapshot.read.documents import read_documents
 from kwhatif.snapshot.read.files import Text, read_paths
+from kwhatif.snapshot.read.gathering import gathered
+from kwhatif.snapshot.read.unpacking import unpacked
 
 
-def read(*paths: Path | str, max_bytes: int = files.MAX_BYTES) -> list[Text]:
+def read(*paths: Path | str, max_bytes: int = bounds.SNAPSHOT_BYTES) -> list[Text]:
     return list(read_paths([str(path) for path in paths], max_bytes=max_bytes))
 
 
@@ -159,11 +165,76 @@ def test_a_stream_without_end_stops_at_the_limit() -> None:
 def test_a_small_file_that_unpacks_to_a_huge_one_is_refused_on_the_way(
     tmp_path: Path, pack: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_RATIO_COUNTS_FROM", 1024**2)
-    monkeypatch.setattr(files, "MAX_RATIO", 100)
+    monkeypatch.setattr(bounds, "RATIO", 100)
     (tmp_path / "a.yaml").write_bytes(pack(bytes(8 * 1024**2)))
     with pytest.raises(InputError, match="unpacks to more than 100 times its size"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_a_bomb_of_many_documents_is_refused_before_it_goes_off(tmp_path: Path, pack: Any) -> None:
+    (tmp_path / "a.json.gz").write_bytes(pack(b"{}\n" * 2_000_000))
+    with pytest.raises(
+        InputError, match=r"unpacks to more than 1,000 times its size|holds more than 200,000 documents"
+    ):
+        [read_documents(text) for text in read(tmp_path)]
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.json", b"{}\n"), ("a.yaml", b"--- a\n")])
+def test_no_file_has_more_documents_than_objects_are_in_a_cluster(
+    tmp_path: Path, name: str, text: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounds, "DOCUMENTS", 3)
+    (tmp_path / name).write_bytes(text * 3)
+    assert len(read_documents(read(tmp_path)[0])) == 3
+    (tmp_path / name).write_bytes(text * 4)
+    with pytest.raises(InputError, match=rf"{name}: holds more than 3 documents"):
+        read_documents(read(tmp_path)[0])
+
+
+def test_what_comes_in_small_pieces_is_unpacked_as_a_whole() -> None:
+    text = os.urandom(3_000_000)
+    for packed in (text, gzip.compress(text) + b"\0\0" + gzip.compress(b"more"), zstandard.compress(text)):
+        pieces = [packed[:1], packed[1:3], b"", packed[3:100_000], packed[100_000:]]
+        assert unpacked(pieces, 10_000_000).removesuffix(b"more") == text
+
+
+# --- links
+
+
+@pytest.mark.posix
+def test_a_link_that_leads_out_of_a_directory_is_refused_and_nothing_told_of_what_it_leads_to(tmp_path: Path) -> None:
+    fill(tmp_path, "secret", "in/a.yaml", "in/deep/b.yaml")
+    (tmp_path / "secret").write_text("hunter2\n")
+    (tmp_path / "in" / "c.yaml").symlink_to(tmp_path / "secret")
+    problem = f"{tmp_path}/in/c.yaml: a link that leads out of {tmp_path}/in, which is not followed"
+    for ways in (lambda: read(tmp_path / "in"), lambda: gathered([str(tmp_path / "in")])):
+        with pytest.raises(InputError) as caught:
+            ways()
+        assert str(caught.value) == problem
+    with pytest.raises(InputError, match="expected an object, found text"):
+        load_manifests([str(tmp_path / "in" / "c.yaml")])
+
+
+@pytest.mark.posix
+def test_links_within_a_directory_and_links_that_are_named_are_followed(tmp_path: Path) -> None:
+    fill(tmp_path, "in/..data/a.yaml", "out/b.yaml")
+    (tmp_path / "in" / "a.yaml").symlink_to("..data/a.yaml")
+    (tmp_path / "link").symlink_to(tmp_path / "in")
+    (tmp_path / "link.yaml").symlink_to(tmp_path / "out" / "b.yaml")
+    for path in (tmp_path / "in", tmp_path / "link"):
+        assert [text.data for text in read(path)] == [b"in/..data/a.yaml"]
+    assert [text.data for text in read(tmp_path / "link.yaml")] == [b"out/b.yaml"]
+
+
+@pytest.mark.posix
+def test_links_out_of_somebody_elses_dump_are_refused(tmp_path: Path) -> None:
+    lists = tmp_path / "dump" / "resources" / "cluster"
+    lists.mkdir(parents=True)
+    (tmp_path / "elsewhere.json").write_text("hunter2")
+    (lists / "core_v1_nodes.json").symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(InputError, match="a link that leads out of"):
+        tree_of(str(tmp_path / "dump"))
 
 
 def test_missing_permission_and_other_trouble_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

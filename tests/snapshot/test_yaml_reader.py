@@ -11,9 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read import yaml_reader
-from kwhatif.snapshot.read.yaml_reader import MAX_DEPTH, YamlDocument, read_yaml
+from kwhatif.snapshot.read.yaml_reader import YamlDocument, read_yaml
 from kwhatif.snapshot.read.yaml_scalars import plain
 
 
@@ -204,7 +205,7 @@ def test_many_aliases_are_fine_until_they_stand_for_too_much() -> None:
 
 
 def test_nesting_is_counted_through_aliases() -> None:
-    half = MAX_DEPTH // 2
+    half = bounds.DEPTH // 2
     fits = f"a: &a {'[' * (half - 1)}{']' * (half - 1)}\nb: {'[' * half}*a{']' * half}\n"
     assert "b" in value(fits)
     with pytest.raises(InputError, match="nested more than 200 levels"):

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import ssl
 import tempfile
-import threading
 from http.client import BadStatusLine, IncompleteRead, RemoteDisconnected
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin
 
+from kwhatif import bounds
 from kwhatif.errors import PolicyError
 from kwhatif.golang.duration import Duration
 from kwhatif.golang.spelling import go_quote, without_password
 from kwhatif.policy.structs import Extender, ExtenderTLSConfig
+from kwhatif.snapshot.read.unpacking import unpacked
 
 if TYPE_CHECKING:
     from urllib3 import PoolManager
@@ -51,24 +52,13 @@ class Caller:
 
     def post(self, url: str, body: bytes) -> tuple[int, bytes]:
         """The status and body of the answer; the body of one that is not 200 is left unread. Raises ExtenderError."""
-        outcome: list[tuple[int, bytes] | Exception] = []
-
-        def run() -> None:
-            try:
-                outcome.append(self._followed(url, body))
-            except Exception as error:
-                outcome.append(error)
-
-        # The library's time limits are per read; what drips in is left to a thread that nobody waits for any more.
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-        thread.join(self._limit.seconds)
-        found = outcome[0] if outcome else TimeoutError()
-        if isinstance(found, Exception):
-            problem = _problem(found)
+        try:
+            # The library's time limits are per read.
+            return bounds.in_time(self._limit.seconds, lambda: self._followed(url, body))
+        except Exception as error:
+            problem = _problem(error)
             late = f"no answer within {self._limit}"
-            raise ExtenderError(f"extender {without_password(url)}: {problem or late}", late=not problem)
-        return found
+            raise ExtenderError(f"extender {without_password(url)}: {problem or late}", late=not problem) from None
 
     def _followed(self, url: str, body: bytes | None) -> tuple[int, bytes]:
         from urllib3.util import make_headers, parse_url
@@ -87,7 +77,10 @@ class Caller:
             try:
                 onwards = response.headers.get("Location")
                 if response.status not in (*_ASKED_ANEW, *_REPEATED) or not onwards:
-                    return response.status, response.data if response.status == 200 else b""
+                    if response.status != 200:
+                        return response.status, b""
+                    chunks = response.stream(decode_content=False)
+                    return response.status, unpacked(chunks, bounds.ANSWER_BYTES)
             finally:
                 response.close()
             url = urljoin(url, onwards)
@@ -171,7 +164,10 @@ def _context(configured: Extender, tls: ExtenderTLSConfig) -> ssl.SSLContext:
 def _content(data: bytes, file: str) -> bytes:
     """The data, which takes precedence, or the content of the file."""
     try:
-        return data if data or not file else Path(file).read_bytes()
+        if data or not file:
+            return data
+        with open(file, "rb") as opened:
+            return opened.read(bounds.SETTINGS_BYTES)
     except OSError as error:
         raise ValueError(f"open {file}: {(error.strerror or str(error)).lower()}") from None
 

@@ -9,6 +9,8 @@ import os
 
 import msgspec
 
+from kwhatif.api.decode import decode_json
+from kwhatif.errors import InputError
 from kwhatif.snapshot.foreign.tree import RESOURCES, Tree, skipped, walked
 
 _PARTS = 3
@@ -49,6 +51,6 @@ def _resource_of(parts: tuple[str, ...]) -> tuple[str, str]:
 def _version(path: str) -> str | None:
     try:
         with open(path, "rb") as file:
-            return msgspec.json.decode(file.read(_LARGEST_VERSION_FILE), type=_Version).git_version
-    except (OSError, msgspec.DecodeError):
+            return decode_json(file.read(_LARGEST_VERSION_FILE), _Version).git_version
+    except (OSError, InputError):
         return None

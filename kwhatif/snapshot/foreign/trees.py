@@ -8,7 +8,7 @@ from kwhatif.snapshot.foreign.cluster_info import cluster_info_dump
 from kwhatif.snapshot.foreign.must_gather import must_gather
 from kwhatif.snapshot.foreign.sonobuoy import sonobuoy_results
 from kwhatif.snapshot.foreign.tree import Tree
-from kwhatif.snapshot.read.files import os_error
+from kwhatif.snapshot.read.files import checked_link, os_error
 
 RECOGNISERS = (must_gather, sonobuoy_results, cluster_info_dump)
 
@@ -18,6 +18,9 @@ def tree_of(path: str) -> Tree | None:
     if not os.path.isdir(path):
         return None
     try:
-        return next((tree for recognise in RECOGNISERS if (tree := recognise(path)) is not None), None)
+        found = next((tree for recognise in RECOGNISERS if (tree := recognise(path)) is not None), None)
     except OSError as error:
         raise os_error(error, error.filename or path) from None
+    for file in found.files if found else ():
+        checked_link(file, path)
+    return found

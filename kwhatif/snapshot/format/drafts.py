@@ -1,38 +1,77 @@
-"""Files that appear complete or not at all, and their packing."""
+"""Files that appear complete or not at all, and their packing: nothing else here writes to a file."""
 
 from __future__ import annotations
 
 import os
+import secrets
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 _GZIP_LEVEL = 6
 _ZSTD_LEVEL = 9
-_PRIVATE = 0o600
+_PRIVATE, _PUBLIC = 0o600, 0o666
 
 
 @contextmanager
-def draft_of(target: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
-    """A file beside ``target`` that takes its name when all is written, and is gone if that fails. Raises OSError.
+def draft_of(path: str, *, private: bool = False) -> Iterator[IO[bytes]]:
+    """A file that takes its name when all is written, and leaves nothing behind if that fails. Raises OSError.
 
-    Nobody but its owner can read a ``private`` one.
+    Nobody but its owner can read a ``private`` one; any other is for those who could read the file that it replaces.
+    What is no regular file, such as a pipe or ``/dev/null``, cannot be replaced and is written directly.
     """
-    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with open(draft, "xb", opener=_opener if private else None) as file:
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file() and not target.is_dir():
+        with target.open("wb") as file:
+            yield file
+        return
+    # Several runs may write the same file at the same time, whose name may be as long as names can be.
+    draft = target.with_name(f".kwhatif-{secrets.token_hex(8)}.tmp")
+    mode = _PRIVATE if private else _mode_of(target)
+    with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, _PUBLIC if mode is None else mode)) as file:
+        try:
+            if mode is not None:
+                draft.chmod(mode)
             yield file
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+            file.close()
+            draft.replace(target)
+        except BaseException:
+            file.close()
+            with suppress(FileNotFoundError):
+                draft.unlink()
+            raise
 
 
-def _opener(path: str, flags: int) -> int:
-    return os.open(path, flags, _PRIVATE)
+@contextmanager
+def alone(path: str) -> Iterator[None]:
+    """Other runs that want to be alone with a file of this directory wait until this one is done. Raises OSError.
+
+    For a file that is read, added to and replaced: what replaces it cannot carry the lock, but its directory can. Where
+    directories cannot be locked, as on Windows, nobody waits.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    directory = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(directory)
+
+
+def _mode_of(target: Path) -> int | None:
+    """Who may do what with a file, None if there is none."""
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        return None
 
 
 @contextmanager

@@ -12,12 +12,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
-import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO, Any
 
 import msgspec
@@ -215,16 +213,11 @@ def write_chunks(chunks: Iterable[bytes], path: str) -> None:
 
 @contextlib.contextmanager
 def _opened(path: str) -> Iterator[IO[bytes]]:
-    target = Path(os.path.realpath(path))
     if path == STDIN:
         yield sys.stdout.buffer
         sys.stdout.flush()
-    elif target.exists() and not target.is_file() and not target.is_dir():
-        # What is no regular file, such as a pipe, cannot be replaced.
-        with target.open("wb") as file:
-            yield file
     else:
-        with draft_of(target, private=True) as file:
+        with draft_of(path, private=True) as file:
             yield file
 
 

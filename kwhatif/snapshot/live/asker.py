@@ -14,7 +14,8 @@ from email.utils import parsedate_to_datetime
 
 import msgspec
 
-from kwhatif.errors import ClusterError
+from kwhatif.api.decode import decode_json
+from kwhatif.errors import ClusterError, InputError
 from kwhatif.snapshot.live.live_cluster import Dropped, LiveCluster, Reply
 
 ATTEMPTS = 6
@@ -120,7 +121,7 @@ def wait(stop: threading.Event, seconds: float) -> None:
 def _said(reply: Reply) -> str:
     """``403: pods is forbidden: ...``; of an answer that is no Status only the number."""
     try:
-        status = msgspec.json.decode(reply.body, type=_Status)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        status = decode_json(reply.body, _Status)
+    except InputError:
         return str(reply.status)
     return f"{reply.status}: {status.message}" if status.kind == "Status" and status.message else str(reply.status)

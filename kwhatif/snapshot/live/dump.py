@@ -15,19 +15,22 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from kwhatif import bounds
+from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import READ, Kind, kind_named
-from kwhatif.errors import ClusterError
+from kwhatif.errors import ClusterError, InputError
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.live.asker import Asker, Refused
 from kwhatif.snapshot.live.consistency import inconsistencies
 from kwhatif.snapshot.live.listing import Listing, ListReader, Progress
-from kwhatif.snapshot.live.live_cluster import LiveCluster
+from kwhatif.snapshot.live.live_cluster import Connection, LiveCluster
 from kwhatif.snapshot.live.scheduler_info import read_scheduler
 
 PAGE_SIZE = 500
 AT_A_TIME = 4
 """So many kinds are read at the same time."""
 
+_TO_SAY_SO = 0.2
 _RELEASE = re.compile(r"v\d+\.\d+\.\d+")
 
 
@@ -70,7 +73,7 @@ class _Groups(msgspec.Struct):
 
 
 def dump(
-    cluster: LiveCluster,
+    connection: Connection,
     wanted: Wanted,
     *,
     progress: Progress = lambda kind, count, total: None,
@@ -78,8 +81,29 @@ def dump(
 ) -> Dumped:
     """Read a cluster. ``progress`` and ``tell`` (what is asked again) are called from several threads.
 
-    Raises ClusterError if the cluster does not let itself be read, InputError if what it says cannot be understood.
+    Raises ClusterError if the cluster does not let itself be read or takes longer than it may, InputError if what it
+    says cannot be understood.
     """
+
+    def read() -> Dumped:
+        with LiveCluster(connection) as cluster:
+            return read_cluster(cluster, wanted, progress=progress, tell=tell)
+
+    try:
+        # Whoever asks for credentials ends by itself when time is up, and can say so.
+        return bounds.in_time(connection.limit + _TO_SAY_SO, read)
+    except TimeoutError:
+        raise ClusterError(f"the cluster was not read within {connection.limit:g} seconds (--timeout)") from None
+
+
+def read_cluster(
+    cluster: LiveCluster,
+    wanted: Wanted,
+    *,
+    progress: Progress = lambda kind, count, total: None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> Dumped:
+    """``dump`` of a cluster that it is known how to reach, however long it takes."""
     asker = Asker(cluster, tell)
     version = _version(asker)
     scheduler, notes = read_scheduler(asker, wanted.scheduler_config)
@@ -107,12 +131,12 @@ def dump(
 def _version(asker: Asker) -> str | None:
     """The cluster's release, if it is told. Also the first thing that is asked: is this an API server at all?"""
     try:
-        version = msgspec.json.decode(asker.get("/version", what="version"), type=_Version)
+        version = decode_json(asker.get("/version", what="version"), _Version)
     except Refused as refused:
         if refused.status == 403:
             return None
         raise asker.nonsense("version", "this is no Kubernetes API server") from None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except InputError:
         raise asker.nonsense("version", "this is no Kubernetes API server") from None
     if _RELEASE.match(version.git_version):
         plain = f"v{version.major}.{version.minor.rstrip('+')}"
@@ -124,8 +148,8 @@ def _version(asker: Asker) -> str | None:
 def _served(asker: Asker) -> Callable[[str, str], bool]:
     """Whether a version of a group is worth asking for; if the server does not tell, every one is."""
     try:
-        groups = msgspec.json.decode(asker.get("/apis", what="API groups"), type=_Groups).groups or []
-    except (msgspec.DecodeError, UnicodeDecodeError, Refused):
+        groups = decode_json(asker.get("/apis", what="API groups"), _Groups).groups or []
+    except (InputError, Refused):
         return lambda group, version: True
     there = {(group.name, one.version) for group in groups for one in group.versions or ()}
     return lambda group, version: not group or (group, version) in there

@@ -8,9 +8,11 @@ from typing import Any
 
 import msgspec
 
+from kwhatif import bounds
 from kwhatif.api.decode import decode_json, decode_list
 from kwhatif.api.kinds import Kind
 from kwhatif.api.meta import Resource
+from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.snapshot.live.asker import Asker, Gone, Refused
 from kwhatif.snapshot.live.pruning import prune_object, prune_whole
@@ -97,12 +99,14 @@ class ListReader:
 
     def _in_pages(self, kind: Kind, version: str, size: int) -> Listing:
         """One list from its beginning. Raises Gone if its version is forgotten on the way."""
-        listing, token = Listing(kind.name), ""
+        what = f"list of {kind.plural}"
+        listing, token, seen, empty = Listing(kind.name), "", {""}, 0
         while True:
             params: dict[str, str | int] = {"limit": size} if size else {}
             if token:
                 params["continue"] = token
             page = self._page(kind, version, params)
+            before = len(listing)
             listing.resource_version = page.metadata.resource_version or listing.resource_version
             self._take(page.items, kind, version, listing)
             remaining = page.metadata.remaining_item_count
@@ -110,8 +114,15 @@ class ListReader:
             following = page.metadata.continue_ or ""
             if not following:
                 return _without_repetitions(listing)
-            if following == token:
-                raise self.asker.nonsense(f"list of {kind.plural}", "the next page is the same page again")
+            if following in seen:
+                again = "the same page again" if following == token else "one that was there before"
+                raise self.asker.nonsense(what, f"the next page is {again}")
+            empty = empty + 1 if len(listing) == before else 0
+            if empty == bounds.EMPTY_PAGES:
+                raise self.asker.nonsense(what, f"{empty} pages in a row hold nothing, and more are said to follow")
+            if len(listing) > bounds.OBJECTS:
+                raise self.asker.nonsense(what, f"holds more than {bounds.OBJECTS:,} objects")
+            seen.add(following)
             token = following
 
     def _page(self, kind: Kind, version: str, params: dict[str, str | int]) -> _Page:
@@ -125,8 +136,10 @@ class ListReader:
                 if attempt + 1 < CUT_SHORT:
                     continue
                 raise self.asker.nonsense(what, f"{error.problem}, found in what the server answers") from None
-            if not (page.kind or "").endswith("List") or page.items is _NONE:
-                raise self.asker.nonsense(what, f'expected a list, found kind "{page.kind or ""}"')
+            if page.kind != f"{kind.name}List":
+                raise self.asker.nonsense(what, f"expected a {kind.name}List, found kind {described(page.kind or '')}")
+            if page.items is _NONE:
+                raise self.asker.nonsense(what, f"a {page.kind} without items")
             return page
         raise AssertionError("the last attempt either returns or raises")
 

@@ -10,15 +10,20 @@ import logging
 import os
 import re
 import socket
+import subprocess
 import threading
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from kwhatif.errors import ClusterError
+from kwhatif import bounds
+from kwhatif.errors import ClusterError, InputError
+from kwhatif.snapshot.read.unpacking import unpacked
 
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 _LIBRARY_WORDS = re.compile(r"^(Invalid kube-config file\. |Invalid kube-config\. |\[Errno \d+\] )+")
@@ -28,7 +33,10 @@ _MOST_SECONDS_TO_CONNECT = 10.0
 
 @dataclass(frozen=True)
 class Connection:
-    """Which cluster, and who asks; ``timeout`` is in seconds, for one answer to begin or to go on."""
+    """Which cluster, and who asks. Both times are in seconds.
+
+    ``timeout`` is for one answer to begin or to go on, ``limit`` for all that is asked, credentials included.
+    """
 
     kubeconfig: str | None = None
     context: str | None = None
@@ -36,6 +44,7 @@ class Connection:
     groups: Sequence[str] = ()
     insecure: bool = False
     timeout: float = 60.0
+    limit: float = bounds.DUMP_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,7 @@ class LiveCluster:
 
         self._urllib3: Any = urllib3
         self._lock = threading.Lock()
-        self._complaints = _Complaints()
+        self._complaints = _Complaints(connection.limit)
         self._configuration: Any = Configuration()
         self.context = _configure(self._configuration, connection, self._complaints)
         if connection.insecure:
@@ -113,7 +122,9 @@ class LiveCluster:
             with self._lock, self._complaints:  # credentials may have to be fetched anew
                 token = self._configuration.auth_settings().get("BearerToken")
             if token is not None:
-                headers["authorization"] = token["value"]
+                # A file with a token ends in a newline as often as not.
+                headers["authorization"] = token["value"].strip()
+            _check(headers)
             reply = self._pool.request(
                 "GET",
                 url,
@@ -122,10 +133,25 @@ class LiveCluster:
                 retries=False,
                 redirect=False,
                 enforce_content_length=True,
+                preload_content=False,
             )
+            try:
+                body = unpacked(reply.stream(decode_content=False), bounds.ANSWER_BYTES)
+            except InputError as error:
+                raise Dropped(f"{error}, in an answer of the server", final=True) from None
+            finally:
+                reply.close()
         except (errors.HTTPError, OSError, ValueError) as error:
             raise _dropped(error, errors) from None
-        return Reply(reply.status, reply.headers, reply.data)
+        return Reply(reply.status, reply.headers, body)
+
+
+def _check(headers: Mapping[str, str]) -> None:
+    """Raises Dropped for what no header can hold, without a word of what it is: the library would quote it."""
+    for name, value in headers.items():
+        if not (value.isprintable() and value.isascii()):
+            what = "the bearer token" if name == "authorization" else f"the header {name}"
+            raise Dropped(f"{what} holds a character that cannot be sent", final=True)
 
 
 def _configure(configuration: Any, connection: Connection, complaints: _Complaints) -> str:
@@ -146,6 +172,9 @@ def _configure(configuration: Any, connection: Connection, complaints: _Complain
             if not there:
                 raise ClusterError(f"no kubeconfig: {path}: no such file; name one with --kubeconfig")
             path = os.pathsep.join(there)
+            for file in there:
+                if Path(file).expanduser().stat().st_size > bounds.SETTINGS_BYTES:
+                    raise ClusterError(f"{file}: larger than the limit of {bounds.SETTINGS_BYTES:,} bytes")
             config.load_kube_config(path, context=connection.context, client_configuration=configuration)
             context = connection.context or config.list_kube_config_contexts(path)[1]["name"]
     except config.ConfigException as error:
@@ -163,20 +192,53 @@ def _configure(configuration: Any, connection: Connection, complaints: _Complain
 
 
 class _Complaints(logging.Handler):
-    """Keeps what the client logs when credentials cannot be had: it goes on without them."""
+    """Keeps what the client logs when credentials cannot be had: it goes on without them.
 
-    def __init__(self) -> None:
+    Meanwhile the programs that it asks for credentials have ``limit`` seconds, from when this was made.
+    """
+
+    def __init__(self, limit: float) -> None:
         super().__init__(logging.ERROR)
         self.last = ""
+        self._until = time.monotonic() + limit
 
     def emit(self, record: logging.LogRecord) -> None:
         self.last = _in_words(record.getMessage())
 
     def __enter__(self) -> None:
         logging.getLogger().addHandler(self)
+        for module in _programs():
+            module.subprocess = SimpleNamespace(Popen=self._program, PIPE=subprocess.PIPE)
 
     def __exit__(self, *_: object) -> None:
+        for module in _programs():
+            module.subprocess = subprocess
         logging.getLogger().removeHandler(self)
+
+    def _program(self, *args: Any, **options: Any) -> subprocess.Popen[Any]:
+        return _Program(max(0.0, self._until - time.monotonic()), *args, **options)
+
+
+def _programs() -> tuple[Any, ...]:
+    """The client's modules that run programs for credentials, and wait for them without end."""
+    from kubernetes.config import exec_provider, kube_config
+
+    return exec_provider, kube_config
+
+
+class _Program(subprocess.Popen[Any]):
+    """A program that is ended if it takes longer than ``limit`` seconds."""
+
+    def __init__(self, limit: float, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._limit = limit
+
+    def communicate(self, input: Any = None, timeout: float | None = None) -> tuple[Any, Any]:
+        try:
+            return super().communicate(input, self._limit)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise TimeoutError("exec: no credentials within the time allowed (--timeout)") from None
 
 
 def _dropped(error: Exception, errors: Any) -> Dropped:

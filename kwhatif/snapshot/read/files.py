@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import os
 import stat
 import sys
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import zstandard
-
+from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.logs import without_logs
+from kwhatif.snapshot.read.unpacking import unpacked
 
 STDIN = "-"
-MAX_BYTES = 2 * 1024**3
-"""No file may be larger than this once unpacked."""
-
-MAX_RATIO = 1000
-_RATIO_COUNTS_FROM = 64 * 1024**2
 
 APPLE_DOUBLE = "._"
 _SUFFIXES = (".json", ".yaml", ".yml")
 _PACKED_SUFFIXES = (".gz", ".zst")
-_GZIP_MAGIC = b"\x1f\x8b"
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _BBOLT_MAGIC = b"\xed\xda\x0c\xed"
-_CHUNK = 4 * 1024**2
-# A few bytes of zstd can stand for 128 KiB, so it is fed little at a time.
-_ZSTD_SLICE = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +33,12 @@ class Text:
     logs: int = 0
 
 
-def read_paths(paths: Sequence[str], *, max_bytes: int = MAX_BYTES) -> Iterator[Text]:
+def read_paths(paths: Sequence[str], *, max_bytes: int = bounds.SNAPSHOT_BYTES) -> Iterator[Text]:
     """The texts of files, directories and ``-`` (standard input), in the order given.
 
     Of a directory, as kubectl does it: its ``.json``, ``.yaml`` and ``.yml`` files by name, without its
-    subdirectories; here also with ``.gz`` or ``.zst`` added. A file named by itself may be called anything.
-    Whether it is packed is told by its first bytes. Raises InputError.
+    subdirectories; here also with ``.gz`` or ``.zst`` added; a link that leads out of it is refused. A file named by
+    itself may be called anything. Whether it is packed is told by its first bytes. Raises InputError.
     """
     for path in once(paths):
         for file in _files(path):
@@ -73,10 +60,23 @@ def _files(path: str) -> list[str]:
     except OSError as error:
         raise os_error(error, path) from None
     files = [os.path.join(path, name) for name in names if is_manifest(name)]
-    files = [file for file in files if not os.path.isdir(file)]
+    files = [checked_link(file, path) for file in files if not os.path.isdir(file)]
     if not files:
         raise InputError("this directory has no .json, .yaml or .yml files", source=called(path))
     return files
+
+
+def checked_link(file: str, directory: str) -> str:
+    """The file that was found in a directory. Raises InputError for a link that leads out of it.
+
+    Who may write to the directory need not be allowed to see whatever the reader may.
+    """
+    if os.path.islink(file):
+        inside, target = os.path.realpath(directory), os.path.realpath(file)
+        if os.path.commonpath((inside, target)) != inside:
+            problem = f"a link that leads out of {called(directory)}, which is not followed"
+            raise InputError(problem, source=called(file))
+    return file
 
 
 def is_manifest(name: str) -> bool:
@@ -90,11 +90,7 @@ def is_manifest(name: str) -> bool:
 def _text(path: str, max_bytes: int) -> Text:
     name = called(path)
     try:
-        data = _read(path, max_bytes)
-        if data.startswith(_GZIP_MAGIC):
-            data = _gunzip(data, max_bytes)
-        elif data.startswith(_ZSTD_MAGIC):
-            data = _unzstd(data, max_bytes)
+        data = unpacked([_read(path, max_bytes)], max_bytes)
         _check_sort(data)
         data, logs = without_logs(data)
         _check_utf8(data)
@@ -112,62 +108,11 @@ def _read(path: str, max_bytes: int) -> bytes:
         data = sys.stdin.buffer.read(max_bytes + 1)
     else:
         with open(path, "rb") as file:
-            # A regular file is read in one go; a pipe or device tells its size only by ending.
-            size = os.fstat(file.fileno()).st_size if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else 0
-            data = file.read() if 0 < size <= max_bytes else file.read(max_bytes + 1)
-    if len(data) > max_bytes:
-        raise _too_large(max_bytes)
+            # A pipe or device tells its size only by ending, and so do files that the system makes up.
+            found = os.fstat(file.fileno())
+            size = found.st_size if stat.S_ISREG(found.st_mode) and found.st_size else max_bytes
+            data = file.read(min(size, max_bytes) + 1)
     return data
-
-
-class _Unpacked:
-    """What has come out of a packed file so far, and the guard over its size."""
-
-    def __init__(self, packed: int, max_bytes: int) -> None:
-        self._packed, self._max_bytes = packed, max_bytes
-        self._size = 0
-        self._chunks: list[bytes] = []
-
-    def add(self, chunk: bytes) -> None:
-        self._size += len(chunk)
-        self._chunks.append(chunk)
-        if self._size > self._max_bytes:
-            raise _too_large(self._max_bytes)
-        if self._size > _RATIO_COUNTS_FROM and self._size > MAX_RATIO * self._packed:
-            raise InputError(f"unpacks to more than {MAX_RATIO} times its size, as no manifest would")
-
-    def joined(self) -> bytes:
-        return b"".join(self._chunks)
-
-
-def _gunzip(packed: bytes, max_bytes: int) -> bytes:
-    out = _Unpacked(len(packed), max_bytes)
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
-            while chunk := file.read(_CHUNK):
-                out.add(chunk)
-    except EOFError:
-        raise InputError("the gzip data ends too early: the file is truncated") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"damaged gzip data: {error}") from None
-    return out.joined()
-
-
-def _unzstd(packed: bytes, max_bytes: int) -> bytes:
-    out = _Unpacked(len(packed), max_bytes)
-    position = 0
-    try:
-        while position < len(packed):
-            frame = zstandard.ZstdDecompressor().decompressobj()
-            while not frame.eof:
-                if position >= len(packed):
-                    raise InputError("the zstd data ends too early: the file is truncated")
-                piece = packed[position : position + _ZSTD_SLICE]
-                out.add(frame.decompress(piece))
-                position += len(piece) - len(frame.unused_data)
-    except zstandard.ZstdError as error:
-        raise InputError(f"damaged zstd data: {error}") from None
-    return out.joined()
 
 
 def _check_sort(data: bytes) -> None:
@@ -190,10 +135,6 @@ def _check_utf8(data: bytes) -> None:
         line = data.count(b"\n", 0, error.start) + 1
         problem = f"the text is not UTF-8: the byte 0x{data[error.start]:02x} does not belong here"
         raise InputError(problem, place=f"line {line}") from None
-
-
-def _too_large(max_bytes: int) -> InputError:
-    return InputError(f"larger than the limit of {max_bytes:,} bytes")
 
 
 def os_error(error: OSError, path: str) -> InputError:

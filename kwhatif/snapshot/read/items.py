@@ -85,6 +85,7 @@ def items_of(document: Document) -> Iterator[Item]:
 
     Elements of a typed list take apiVersion and kind from it where they have none. Raises InputError.
     """
+    _check_object(document)
     yield from _items(document, document.value, "$", document.origin, "", "")
 
 
@@ -137,11 +138,19 @@ def _elements_of(
 
 def head_of(document: Document) -> tuple[str, str]:
     """The apiVersion and kind of a document, empty if it has none. Raises InputError."""
+    _check_object(document)
     try:
         head = _head(document.value)
     except InputError as error:
         raise inside(error, document.source, "$") from None
     return head.api_version or "", head.kind or ""
+
+
+def _check_object(document: Document) -> None:
+    """Raises InputError, without a word of what it holds, for a document that is text: the file may be anything."""
+    value = document.value
+    if memoryview(value)[0] == ord('"') if isinstance(value, msgspec.Raw) else isinstance(value, str):
+        raise InputError("expected an object, found text", source=document.source, place="$")
 
 
 def list_meta(document: Document) -> ListMeta:

@@ -11,11 +11,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from kwhatif import bounds
 from kwhatif.api.decode import before_trailing, syntax_error
 from kwhatif.api.mismatch import step
 from kwhatif.errors import InputError
-
-MAX_DEPTH = 200
 
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
@@ -43,6 +42,7 @@ def read_json(data: bytes, source: str) -> Iterator[JsonDocument]:
         line += data.count(b"\n", counted, begin)
         counted = begin
         number += 1
+        check_number(number, source)
         try:
             value = msgspec.json.decode(view[begin:], type=msgspec.Raw)
             start = len(data)
@@ -55,6 +55,12 @@ def read_json(data: bytes, source: str) -> Iterator[JsonDocument]:
         except RecursionError:
             raise _too_deep(source) from None
         yield JsonDocument(number, line, value)
+
+
+def check_number(number: int, source: str) -> None:
+    """Raises InputError if a file holds more documents than any would."""
+    if number > bounds.DOCUMENTS:
+        raise InputError(f"holds more than {bounds.DOCUMENTS:,} documents", source=source)
 
 
 def check_keys(value: msgspec.Raw, source: str) -> None:
@@ -92,7 +98,7 @@ def _after_space(data: bytes, start: int) -> int:
 
 def _check_depth(data: bytes, source: str) -> None:
     """Refuse deep nesting before anything recurses into it; brackets inside strings do not count."""
-    if _depth(data) > MAX_DEPTH and _depth(_STRING.sub(b"", data)) > MAX_DEPTH:
+    if _depth(data) > bounds.DEPTH and _depth(_STRING.sub(b"", data)) > bounds.DEPTH:
         raise _too_deep(source)
 
 
@@ -108,5 +114,5 @@ def _depth(data: bytes) -> int:
 
 
 def _too_deep(source: str) -> InputError:
-    problem = f"lists and objects are nested more than {MAX_DEPTH} levels deep"
+    problem = f"lists and objects are nested more than {bounds.DEPTH} levels deep"
     return InputError(problem, source=source, place="$")

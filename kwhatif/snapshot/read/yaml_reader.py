@@ -16,13 +16,12 @@ from typing import Any
 import yaml
 from yaml import events as ev
 
+from kwhatif import bounds
 from kwhatif.api.decode import line_and_column
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
+from kwhatif.snapshot.read.json_reader import check_number
 from kwhatif.snapshot.read.yaml_scalars import Scalar, plain
-
-MAX_DEPTH = 200
-MAX_ALIASED_VALUES = 1_000_000
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CORE = "tag:yaml.org,2002:"
@@ -30,7 +29,7 @@ _LONGEST_INTEGER = 3000  # in bits; the next reader may not take more
 _LONG_TEXT = 64  # characters
 _NO_KEY = object()
 _MERGE = object()
-_TOO_DEEP = f"lists and mappings are nested more than {MAX_DEPTH} levels deep"
+_TOO_DEEP = f"lists and mappings are nested more than {bounds.DEPTH} levels deep"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +53,7 @@ def read_yaml(data: bytes, source: str) -> Iterator[YamlDocument]:
         for event in yaml.parse(data, Loader=_LOADER):
             if isinstance(event, ev.DocumentStartEvent):
                 number += 1
+                check_number(number, source)
                 builder = _Builder(builder.aliased)
             elif isinstance(event, ev.DocumentEndEvent):
                 if builder.value is not None:
@@ -166,7 +166,7 @@ class _Builder:
         wanted = "map" if mapping else "seq"
         if event.tag not in (None, "!", _CORE + wanted):
             raise _Trouble(f"the tag {_short(event.tag)} is not supported", event.start_mark)
-        if len(self._open) >= MAX_DEPTH:
+        if len(self._open) >= bounds.DEPTH:
             raise _Trouble(_TOO_DEEP, event.start_mark)
         outer = self._open[-1] if self._open else None
         if outer is not None and outer.lines is not None and outer.key is _NO_KEY:
@@ -195,11 +195,11 @@ class _Builder:
         if found is None:
             raise _Trouble(f"the anchor &{event.anchor} contains itself", event.start_mark)
         value, size, height = found
-        if len(self._open) + height >= MAX_DEPTH:
+        if len(self._open) + height >= bounds.DEPTH:
             raise _Trouble(_TOO_DEEP, event.start_mark)
         self.aliased += size
-        if self.aliased > MAX_ALIASED_VALUES:
-            raise _Trouble(f"its aliases stand for more than {MAX_ALIASED_VALUES:,} values", event.start_mark)
+        if self.aliased > bounds.ALIASED_VALUES:
+            raise _Trouble(f"its aliases stand for more than {bounds.ALIASED_VALUES:,} values", event.start_mark)
         here = self._open[-1] if self._open else None
         if here is not None and here.lines is not None and here.key is _NO_KEY:
             if not isinstance(value, str):

@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from kwhatif import bounds
 from kwhatif.api.json_schema import strictly
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.model import API_VERSION
@@ -48,7 +49,7 @@ class _Envelope(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 def read_edits(paths: Sequence[str]) -> list[Given]:
     """The edits of documents, in their order. Raises InputError."""
     given: list[Given] = []
-    for text in read_paths(paths):
+    for text in read_paths(paths, max_bytes=bounds.SETTINGS_BYTES):
         documents = read_documents(text)
         if not documents:
             raise InputError(f"holds no {KIND}: it is empty", source=called(text.name))

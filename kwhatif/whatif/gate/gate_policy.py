@@ -25,6 +25,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from kwhatif import bounds
 from kwhatif.api.alike import did_you_mean
 from kwhatif.api.json_schema import strictly
 from kwhatif.api.mismatch import described, step
@@ -90,7 +91,8 @@ def read_policy(path: str | None) -> ReadPolicy:
     """The policy of a file; of none, one that says nothing. Raises InputError with the place of a mistake."""
     if path is None:
         return ReadPolicy(GatePolicy())
-    documents = [(text, document) for text in read_paths([path]) for document in read_documents(text)]
+    texts = read_paths([path], max_bytes=bounds.SETTINGS_BYTES)
+    documents = [(text, document) for text in texts for document in read_documents(text)]
     if len(documents) != 1:
         raise InputError(f"expected one {KIND}, found {len(documents)} documents", source=path)
     text, document = documents[0]

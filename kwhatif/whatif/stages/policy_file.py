@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kwhatif import bounds
 from kwhatif.errors import InputError
-
-MAX_BYTES = 16 * 1024**2
-"""No configuration may be larger."""
 
 
 def read_policy(file: str) -> tuple[Any, str, tuple[str, ...]]:
@@ -26,7 +24,7 @@ def read_policy(file: str) -> tuple[Any, str, tuple[str, ...]]:
 
     if Path(file).is_dir():
         raise InputError("expected a file, found a directory", source=file)
-    (text,) = read_paths([file], max_bytes=MAX_BYTES)
+    (text,) = read_paths([file], max_bytes=bounds.SETTINGS_BYTES)
     documents = read_documents(text)
     if not documents:
         return {}, text.name, ()

@@ -1,0 +1,74 @@
+"""How much is taken from outside: what is larger, longer or slower than this is refused, and the message says so.
+
+Whoever made a file, or answers for an API server, may be hostile: nothing is read to an end that somebody else chose.
+``docs/security.md`` lists these limits, and a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+MIB = 1024**2
+
+SNAPSHOT_BYTES = 2048 * MIB
+"""A file of a snapshot, unpacked."""
+
+MANIFEST_BYTES = 256 * MIB
+"""A file of manifests, unpacked."""
+
+SETTINGS_BYTES = 16 * MIB
+"""A file that a person writes: a scheduler configuration, the gate's rules, edits, a kubeconfig, a certificate."""
+
+RATIO = 1000
+"""So many times larger may a packed text become; gzip cannot do much more, and no manifest comes near."""
+
+RATIO_FROM = MIB
+"""Until it has unpacked to so many bytes, a text may be as regular as it likes."""
+
+DOCUMENTS = 200_000
+"""In one file. The largest clusters have 150,000 pods."""
+
+DEPTH = 200
+"""Lists and mappings in each other."""
+
+ALIASED_VALUES = 1_000_000
+"""What all aliases of a YAML file stand for."""
+
+ANSWER_BYTES = 512 * MIB
+"""One answer of an API server or an extender, unpacked."""
+
+OBJECTS = 1_000_000
+"""Of one kind, in a live cluster."""
+
+EMPTY_PAGES = 10
+"""So many pages of a list may come one after the other that hold nothing and say that more follows."""
+
+DUMP_SECONDS = 900.0
+"""For a whole dump, credentials included."""
+
+
+def in_time(seconds: float, work: Callable[[], T]) -> T:
+    """What ``work`` comes to, or what it raises. Raises TimeoutError once it has taken too long.
+
+    It is then left to a thread that nobody waits for any more.
+    """
+    outcome: list[T | BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not outcome:
+        raise TimeoutError
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
