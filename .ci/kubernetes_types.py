@@ -1,9 +1,11 @@
 """Make kwhatif/api/kubernetes.json: which kinds and fields the API server of each minor knows.
 
-    python .ci/kubernetes_types.py 1.29=swagger-29.json 1.30=swagger-30.json ...
+    python .ci/kubernetes_types.py staging/src/k8s.io 1.29=swagger-29.json 1.30=swagger-30.json ...
 
-Each file is the OpenAPI (v2) document of that minor as Kubernetes publishes it: api/openapi-spec/swagger.json, or what
-the Python client was generated from. ``kwhatif/api/field_types.py`` explains the result.
+The directory is that of Kubernetes' newest sources (api and apimachinery are read, of apiextensions-apiserver and
+kube-aggregator what is there): how Go writes a field stands in its tags alone. Each file is the OpenAPI (v2) document
+of that minor as Kubernetes publishes it: api/openapi-spec/swagger.json, or what the Python client was generated from.
+``kwhatif/api/field_types.py`` explains the result.
 """
 
 from __future__ import annotations
@@ -42,10 +44,49 @@ def short(name: str) -> str:
     return ".".join(name.split(".")[-3:])
 
 
+class GoTypes:
+    """How Go writes the fields of its types: ``!`` always, ``*`` from a pointer."""
+
+    _STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.DOTALL | re.MULTILINE)
+    _FIELD = re.compile(r"""^\s*(?:\w+\s+)?([\w.*\[\]]+)\s+`[^`]*json:"([^"]*)\"""", re.MULTILINE)
+    # Values of these are structs: never empty to Go, unless the tag asks for zeroes.
+    _STRUCTS = ("quantity", "time", "microtime", "int-or-string")
+
+    def __init__(self, sources: Path) -> None:
+        self._fields: dict[str, dict[str, tuple[str, set[str]]]] = {}
+        inlined: list[tuple[str, str]] = []
+        for path in sorted(sources.glob("**/types*.go")):
+            package = ".".join(path.parts[-3:-1])
+            for name, body in self._STRUCT.findall(path.read_text(encoding="utf-8")):
+                fields = self._fields[f"{package}.{name}"] = {}
+                for type_, tag in self._FIELD.findall(body):
+                    key, *options = tag.split(",")
+                    if key:
+                        fields[key] = (type_, set(options))
+                    elif "inline" in options:
+                        inlined.append((f"{package}.{name}", type_))
+        for _ in range(3):  # what is embedded in what is embedded
+            for holder, type_ in inlined:
+                package, _, name = type_.rpartition(".")
+                home = {"metav1": "meta.v1", "v1": "core.v1", "": holder.rpartition(".")[0]}.get(package, package)
+                self._fields[holder] = self._fields.get(f"{home}.{name}", {}) | self._fields[holder]
+
+    def mark(self, name: str, field: str, type_: str, *, required: bool) -> str:
+        """The mark of a field; of one that is gone by now, the likeliest by whether it has to be there."""
+        struct = type_ in self._STRUCTS or ("." in type_ and type_[0] not in "[{")
+        if field not in self._fields.get(name, {}):
+            return "!" if required else "*" * struct
+        written, options = self._fields[name][field]
+        pointer = written.startswith("*")
+        omitted = "omitzero" in options or ("omitempty" in options and (pointer or not struct))
+        return "!" * (not omitted) + "*" * pointer
+
+
 class Document:
     """One minor's document: the kinds that can be created, and the types that they are made of."""
 
-    def __init__(self, document: Json) -> None:
+    def __init__(self, document: Json, go: GoTypes) -> None:
+        self._go = go
         self._definitions = document["definitions"]
         self.types: dict[str, dict[str, str]] = {}
         self.kinds: dict[str, list[Any]] = {}
@@ -73,7 +114,8 @@ class Document:
             fields = self.types[key] = {}
             required = set(definition.get("required") or ())
             for field, schema in sorted((definition.get("properties") or {}).items()):
-                fields[field] = ("!" if field in required else "") + self._type(schema)
+                type_ = self._type(schema)
+                fields[field] = self._go.mark(key, field, type_, required=field in required) + type_
         return key
 
     def _type(self, schema: Json) -> str:
@@ -127,11 +169,11 @@ def _spans(found: list[tuple[str, Any]], minors: list[str]) -> Any:
     return spans
 
 
-def main(arguments: list[str]) -> None:
-    documents = {}
+def main(sources: str, *arguments: str) -> None:
+    documents, go = {}, GoTypes(Path(sources))
     for argument in arguments:
         minor, _, path = argument.partition("=")
-        documents[minor] = Document(json.loads(Path(path).read_text(encoding="utf-8")))
+        documents[minor] = Document(json.loads(Path(path).read_text(encoding="utf-8")), go)
     table = merged(documents)
     lines = [f'"minors": {json.dumps(table["minors"])}']
     for part in ("kinds", "types"):
@@ -143,4 +185,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])

@@ -8,7 +8,10 @@ is listed as ``[[first, last, value], ...]``. A field's type is spelt
     core.v1.PodSpec     a type of the table
     []T, {}T            a list, a map with text keys
     []<a,b>T, []<*>T    a list whose items are told apart by these fields, or by their values
-    !T                  a field that has to be there
+    *T                  a field that holds a pointer: left out where it was not given, written even if it is zero
+    !T, !*T             a field that Go always writes: empty as "", 0, {} or null
+
+All others are left out when they are empty. How a field is written is what Go's sources of the newest minor say.
 """
 
 from __future__ import annotations
@@ -26,26 +29,30 @@ import msgspec
 class FieldType:
     """One type: ``shape`` is ``list``, ``map``, ``struct`` or ``scalar``; of the first two, ``item`` is what they hold.
 
-    ``keys`` tell the items of a list apart, ``("*",)`` by their values; a list without is replaced as a whole.
+    ``keys`` tell the items of a list apart, ``("*",)`` by their values; a list without is replaced as a whole. Of a
+    field, ``written`` says that Go always writes it, and ``pointer`` that it can tell nothing from zero.
     """
 
     shape: str
     name: str = ""
     item: FieldType | None = None
     keys: tuple[str, ...] = ()
-    required: bool = False
+    written: bool = False
+    pointer: bool = False
 
     @classmethod
     def parse(cls, text: str) -> FieldType:
-        required, text = text.startswith("!"), text.removeprefix("!")
+        written, text = text.startswith("!"), text.removeprefix("!")
+        pointer, text = text.startswith("*"), text.removeprefix("*")
         if text.startswith("{}"):
-            return cls("map", item=cls.parse(text[2:]), required=required)
+            return cls("map", item=cls.parse(text[2:]), written=written, pointer=pointer)
         if text.startswith("[]"):
             rest, keys = text[2:], ""
             if rest.startswith("<"):
                 keys, _, rest = rest[1:].partition(">")
-            return cls("list", item=cls.parse(rest), keys=tuple(keys.split(",")) if keys else (), required=required)
-        return cls("struct" if "." in text else "scalar", text, required=required)
+            told = tuple(keys.split(",")) if keys else ()
+            return cls("list", item=cls.parse(rest), keys=told, written=written, pointer=pointer)
+        return cls("struct" if "." in text else "scalar", text, written=written, pointer=pointer)
 
     @property
     def go(self) -> str:

@@ -10,84 +10,64 @@ from typing import Any
 from kwhatif.admission.answer import Object
 from kwhatif.admission.policies.matching import operation_of
 from kwhatif.admission.request import Request
-from kwhatif.admission.resources import group_of
+from kwhatif.admission.schema.table import FieldType, Types, newest_types
 from kwhatif.admission.world import name_of
-from kwhatif.api.kinds import TEMPLATES, plural_of
+from kwhatif.api.kinds import plural_of
 
 _USER = {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}
 _CONTROLLERS = ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"]
 
-# Fields that are not written when they are false, as nobody can tell that from their absence.
-_UNSAID = frozenset({"hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "paused", "readOnly"})
+# What Go writes of a field that was not given; of the other types null.
+_ZEROES: dict[str, Any] = {
+    **dict.fromkeys(("int32", "int64", "int-or-string"), 0),
+    "string": "",
+    "bool": False,
+    "float64": 0.0,
+    "quantity": "0",
+}
+# Structs to Go, so that a value which is not behind a pointer is never empty.
+_NEVER_EMPTY = ("quantity", "time", "microtime", "int-or-string", "any")
 
 
 def seen(obj: Object) -> Object:
-    """An object as expressions see it. Fields that are empty are left out; those that Go always writes are there."""
-    if not _typed(obj):
-        return obj
-    found: Object = _without_empty(obj)
-    spec = found.get("spec")
-    if isinstance(spec, dict):
-        _complete(obj, spec)
-    if obj.get("kind") not in _NO_STATUS:
-        found.setdefault("status", {})
+    """An object as expressions see it. Fields that are empty are left out; those that Go always writes are there.
+
+    What Go has no type for is seen as it is.
+    """
+    types = newest_types()
+    served = types.served(str(obj.get("apiVersion") or ""), str(obj.get("kind") or ""))
+    return obj if served is None else _written(obj, served.type, types)
+
+
+def _written(value: Object, name: str, types: Types) -> Object:
+    """What Go writes of a struct."""
+    fields = types.fields(name)
+    found = {key: item for key, item in value.items() if key not in fields}
+    for key, type_ in fields.items():
+        item = value.get(key)
+        if item is not None and (type_.written or type_.pointer or not _empty(item, type_)):
+            found[key] = _value(item, type_, types)
+        elif item is None and type_.written:
+            found[key] = _zero(type_, types)
     return found
 
 
-_NO_STATUS = ("ConfigMap", "Secret", "ServiceAccount", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+def _value(value: Any, type_: FieldType, types: Types) -> Any:
+    if type_.item is not None:
+        if isinstance(value, list):
+            return [_value(item, type_.item, types) for item in value]
+        return {key: _value(item, type_.item, types) for key, item in value.items()}
+    return _written(value, type_.name, types) if type_.shape == "struct" and isinstance(value, dict) else value
 
 
-def _typed(obj: Object) -> bool:
-    """Whether Go has a type for it; what has none is seen as it is."""
-    group = group_of(obj)
-    return "." not in group or group.endswith(".k8s.io")
+def _zero(type_: FieldType, types: Types) -> Any:
+    if type_.shape == "struct" and not type_.pointer:
+        return _written({}, type_.name, types)
+    return None if type_.pointer else _ZEROES.get(type_.name)
 
 
-def _complete(obj: Object, spec: Object) -> None:
-    kind = str(obj.get("kind") or "")
-    if kind == "Pod":
-        _pod(spec)
-    elif kind == "PersistentVolumeClaim":
-        spec.setdefault("resources", {})
-    elif kind in TEMPLATES:
-        if kind == "Deployment":
-            spec.setdefault("strategy", {})
-        holder = spec
-        for key in TEMPLATES[kind][1:]:
-            holder = holder.get(key) or {}
-        template = holder.setdefault("template", {})
-        template.setdefault("metadata", {})
-        _pod(template.setdefault("spec", {}))
-
-
-def _pod(spec: Object) -> None:
-    for key in ("initContainers", "containers", "ephemeralContainers"):
-        for container in spec.get(key) or ():
-            container.setdefault("resources", {})
-    spec.setdefault("containers", None)
-
-
-def _without_empty(value: Any, key: str = "") -> Any:
-    if isinstance(value, dict):
-        kept = ((name, _without_empty(item, name)) for name, item in value.items())
-        return {
-            name: item
-            for name, item in kept
-            if item is not None
-            and item != []
-            and not (item is False and name in _UNSAID)
-            and not _empty_map(name, item)
-        }
-    if isinstance(value, list):
-        return [_without_empty(item) for item in value]
-    return value
-
-
-_MAPS = frozenset({"labels", "annotations", "nodeSelector", "data", "limits", "requests", "matchLabels"})
-
-
-def _empty_map(name: str, item: Any) -> bool:
-    return item == {} and name in _MAPS
+def _empty(value: Any, type_: FieldType) -> bool:
+    return type_.shape != "struct" and type_.name not in _NEVER_EMPTY and not value
 
 
 def values_of(request: Request) -> dict[str, Any]:
