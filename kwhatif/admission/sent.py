@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.schema.strict_decoding import Misfit, unknown_fields
-from kwhatif.admission.schema.typed_patch import patch_errors
+from kwhatif.admission.schema.typed_patch import misfit, patch_errors
 from kwhatif.admission.world import name_of
 from kwhatif.api.field_types import Served, Types, served_in, spanned
 
@@ -97,11 +97,15 @@ def _elsewhere(address: str, kind: str, types: Types) -> str:
 
 def apply_refusal(sent: Sent, kind: Served, types: Types) -> Refused | None:
     """What keeps a manifest from being applied as a patch of a kind."""
-    errors = patch_errors(sent.object, kind.type, types)
-    if not errors:
-        return None
     group_version = sent.group_version if "/" in sent.group_version else f"/{sent.group_version}"
     home = sent.namespace if kind.namespaced else ""
-    told = errors[0] if len(errors) == 1 else "errors:\n" + "\n".join(f"  {error}" for error in errors)
     what = f"{home}/{name_of(sent.object)}; {group_version}, Kind={sent.kind}"
-    return Refused(500, "", f"failed to create typed patch object ({what}): {told}")
+    errors = patch_errors(sent.object, kind.type, types)
+    if errors:
+        told = errors[0] if len(errors) == 1 else "errors:\n" + "\n".join(f"  {error}" for error in errors)
+        return Refused(500, "", f"failed to create typed patch object ({what}): {told}")
+    wrong = misfit(sent.object, kind.type, types)
+    if wrong:
+        why = f"unable to convert unstructured object to {group_version}, Kind={sent.kind}: {wrong}"
+        return Refused(500, "", f"failed to convert new object ({what}) to proper version: {why}")
+    return None

@@ -264,7 +264,7 @@ class _Parser:
         while True:
             if dot := self._try("."):
                 optional = self._try("?") is not None
-                name = self._field()
+                name = self._member(optional)
                 if not optional and self._is("("):
                     opening = self._take()
                     tree = Call(opening.at, name, self._arguments(")"), tree)
@@ -293,6 +293,14 @@ class _Parser:
                 break
         self._expect("}")
         return StructOf(at, name, tuple(entries), frozenset(optional))
+
+    def _member(self, optional: bool) -> str:
+        token = self._token
+        if not optional and token.kind not in ("ident", "escaped"):
+            # The parser looks at the dot together with what comes after it.
+            after = "" if token.kind == "end" else token.text
+            self._fail(token.at, f"Syntax error: no viable alternative at input '.{after}'")
+        return self._field()
 
     def _field(self) -> str:
         token = self._token

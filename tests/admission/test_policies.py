@@ -9,6 +9,7 @@ import pytest
 from kwhatif.admission.answer import Created, Refused
 from kwhatif.admission.policies.patching import Inapplicable, patched
 from kwhatif.admission.policies.policy_expressions import asks_authorizer
+from kwhatif.admission.policies.view import seen
 from kwhatif.admission.server import ApiServer
 from kwhatif.admission.world import World
 
@@ -160,6 +161,50 @@ def test_a_patch_that_cannot_be_applied(operation: Json, problem: str) -> None:
     with pytest.raises(Inapplicable) as raised:
         patched({"a": 1, "list": [1]}, [operation])
     assert str(raised.value).startswith(f"JSON Patch: {problem}")
+
+
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "obj", "seen_as"),
+    [
+        (
+            "What is given as zero is there only behind a pointer",
+            POD | {"spec": {"hostNetwork": False, "priority": 0, "containers": [], "nodeSelector": {}, "affinity": {}}},
+            {"priority": 0, "containers": [], "affinity": {}},
+        ),
+        ("A list that Go always writes is null without items", POD | {"spec": {}}, {"containers": None}),
+        (
+            "Structs are written, and in them what always is",
+            {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {}, "spec": {"replicas": 0}},
+            {
+                "replicas": 0,
+                "selector": None,
+                "serviceName": "",
+                "template": {"metadata": {}, "spec": {"containers": None}},
+                "updateStrategy": {},
+            },
+        ),
+        (
+            "A number of ports or a name is never empty",
+            {"apiVersion": "v1", "kind": "Service", "metadata": {}, "spec": {"ports": [{"port": 0}]}},
+            {"ports": [{"port": 0, "targetPort": 0}]},
+        ),
+    ],
+)
+def test_expressions_see_fields_as_go_writes_them(name: str, obj: Json, seen_as: Json) -> None:
+    assert seen(obj)["spec"] == seen_as
+
+
+def test_an_object_that_go_has_no_type_for_is_seen_as_it_is() -> None:
+    obj: Json = {"apiVersion": "example.com/v1", "kind": "Pod", "spec": {"on": False, "list": []}}
+    assert seen(obj) is obj
+
+
+def test_a_status_has_the_counts_that_are_always_written() -> None:
+    obj: Json = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {}, "spec": {}}
+    assert seen(obj)["status"] == {"replicas": 0, "availableReplicas": 0}
 
 
 def test_whoever_asks_the_authorizer_is_found_at_any_depth() -> None:

@@ -203,10 +203,13 @@ def test_what_cannot_be_read(text: str) -> None:
         ("n && true", "found no matching overload for '_&&_' applied to '(int, bool)'"),
         ("device.color", "undefined field 'color'"),
         ("foo(1)", "undeclared reference to 'foo' (in container '')"),
+        ("device.", "<input>:1:8: Syntax error: no viable alternative at input '.'"),
+        ("device.'x'", "<input>:1:8: Syntax error: no viable alternative at input '.'x''"),
+        ("device.true", "<input>:1:8: Syntax error: mismatched input 'true' expecting IDENTIFIER"),
         ("words.exists(w, w == 1)", "found no matching overload for '_==_' applied to '(string, int)'"),
     ],
 )
-def test_types_that_do_not_fit(text: str, problem: str) -> None:
+def test_what_does_not_compile_and_types_that_do_not_fit(text: str, problem: str) -> None:
     with pytest.raises(CompileError) as raised:
         value(text)
     assert problem in str(raised.value)

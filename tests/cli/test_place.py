@@ -132,6 +132,14 @@ def test_manifests_without_a_pod_are_an_error_that_says_what_they_hold() -> None
     assert run("place", "data/no-pods.yaml", "--with-pending", "--snapshot", CLUSTER).code == 1
 
 
+@pytest.mark.parametrize("command", ["expand", "place", "gate"])
+def test_what_the_api_server_refuses_is_told_without_a_pod_too(command: str) -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {key: not base64}\n"
+    ran = run(command, "-", *(("--snapshot", CLUSTER) if command != "expand" else ()), stdin=secret)
+    assert ran.code == 1
+    assert "illegal base64 data at input byte 3" in " ".join(ran.out.split())
+
+
 # --- how
 
 

@@ -14,8 +14,11 @@ from typing import Any
 from kwhatif.api.field_types import FieldType, Types, known_in
 from kwhatif.api.mismatch import described, step
 from kwhatif.api.quantity import Quantity, QuantityError
+from kwhatif.golang.base64_text import misread_base64
+from kwhatif.golang.timestamps import MICROSECONDS, SECONDS, misread_time
 
 _NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_LAYOUTS = {"time": SECONDS, "microtime": MICROSECONDS}
 _RANGES = {"int32": 1 << 31, "int64": 1 << 63}
 
 # Structs that Go embeds: fields of theirs stand in the outer object, but a decoder's message names the struct.
@@ -101,6 +104,8 @@ def _scalar(value: Any, type_: FieldType, go: tuple[str, ...], path: str) -> Non
             return
         case "string" | "bytes":
             fits = isinstance(value, str)
+            if type_.name == "bytes" and fits and (wrong := misread_base64(value)):
+                raise Misfit(wrong, path, value)
         case "bool":
             fits = isinstance(value, bool)
         case "int32" | "int64":
@@ -115,16 +120,27 @@ def _scalar(value: Any, type_: FieldType, go: tuple[str, ...], path: str) -> Non
                 return
             _scalar(value, FieldType("scalar", "int32"), go, path)
             return
-        case "quantity":
-            try:
-                Quantity.from_json(value)
-            except QuantityError:
-                raise Misfit(_NO_QUANTITY, path, value) from None
-            return
         case _:
+            wrong = unreadable(value, type_.name)
+            if wrong:
+                raise Misfit(wrong, path, value)
             return
     if not fits:
         raise _misfit(value, type_, go, path)
+
+
+def unreadable(value: Any, name: str) -> str | None:
+    """What a type that reads its own text (a quantity, a time) says of a value that is none."""
+    if name == "quantity":
+        try:
+            Quantity.from_json(value)
+        except QuantityError:
+            return _NO_QUANTITY
+    if name in _LAYOUTS:
+        if not isinstance(value, str):
+            return f"json: cannot unmarshal {_spelt(value)} into Go value of type string"
+        return misread_time(value, _LAYOUTS[name])
+    return None
 
 
 def _misfit(value: Any, type_: FieldType, go: tuple[str, ...], path: str, *, digits: bool = False) -> Misfit:

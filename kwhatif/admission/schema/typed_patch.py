@@ -10,7 +10,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kwhatif.admission.schema.strict_decoding import unreadable
 from kwhatif.api.field_types import FieldType, Types
+from kwhatif.golang.base64_text import misread_base64
 
 # What may hold any plain value, as the published schema has no better word for it.
 _UNTYPED = ("any", "int-or-string", "quantity", "time", "microtime")
@@ -20,6 +22,31 @@ _DEFAULT_KEYS = {"protocol": "TCP"}
 def patch_errors(value: Any, name: str, types: Types) -> list[str]:
     """``.spec.replicas: expected numeric (int or float), got string``, for each place that does not fit."""
     return list(_struct(value, name, types, ""))
+
+
+def misfit(value: Any, name: str, types: Types) -> str | None:
+    """What Go's types say of a patch that suits the schema: the first value that cannot be read into its field."""
+    for key, field in types.fields(name).items():
+        item = value.get(key)
+        wrong = None if item is None else _misfit(item, field, types)
+        if wrong:
+            return wrong
+    return None
+
+
+def _misfit(value: Any, type_: FieldType, types: Types) -> str | None:
+    if type_.shape == "struct":
+        return misfit(value, type_.name, types)
+    if type_.item is not None:
+        items = value if isinstance(value, list) else value.values()
+        found = (_misfit(item, type_.item, types) for item in items if item is not None)
+        return next(filter(None, found), None)
+    match type_.name:
+        case "int32" | "int64" if isinstance(value, float) and not value.is_integer():
+            return f"cannot convert float64 to {type_.name}"
+        case "bytes" if wrong := misread_base64(value):
+            return f"error decoding from json: {wrong}"
+    return unreadable(value, type_.name)
 
 
 def _struct(value: dict[str, Any], name: str, types: Types, path: str) -> Iterator[str]:

@@ -78,8 +78,6 @@ class Gate(Question[GateResult]):
         if self.base is not None:
             proposal = cast("Proposal", case)
             proposal.base = load_manifests(self._gathered(self.base, may_be_empty=True), namespace)
-        else:
-            insist_on_pods(files, case.manifests, case.inputs.reading)
 
     def _gathered(self, files: Files, *, may_be_empty: bool) -> Files:
         paths = gathered(
@@ -91,6 +89,8 @@ class Gate(Question[GateResult]):
         begin(cast("Proposal", case))
         apply, version = cast("Proposal", case).found.apply, case.engine.kubernetes_version
         case.expanded = expanded(case.snapshot, apply, case.inputs.reading, version)
+        if self.base is None and not case.expanded.refusals:
+            insist_on_pods(case.inputs.manifests, case.manifests, case.inputs.reading)
 
     def session(self, case: Case) -> None:
         proposal = cast("Proposal", case)

@@ -89,10 +89,10 @@ class Question(ABC, Generic[R_co]):
         """Find out what becomes of the manifests."""
         from kwhatif.whatif.stages.expansion import expanded, insist_on_pods
 
-        if self.needs_pods(case):
-            insist_on_pods(case.inputs.manifests, case.manifests, case.inputs.reading)
         reading, version = case.inputs.reading, case.engine.kubernetes_version
         case.expanded = expanded(case.snapshot, case.manifests, reading, version, anew=self.anew)
+        if self.needs_pods(case) and not case.expanded.refusals:
+            insist_on_pods(case.inputs.manifests, case.manifests, reading)
 
     def pods(self, case: Case) -> list[Asked]:
         """The pods asked about."""
