@@ -10,8 +10,8 @@ from typing import Any
 from kwhatif.admission.answer import Object
 from kwhatif.admission.policies.matching import operation_of
 from kwhatif.admission.request import Request
-from kwhatif.api.field_types import FieldType, Types, newest_types
 from kwhatif.admission.world import name_of
+from kwhatif.api.field_types import FieldType, Types, newest_types
 from kwhatif.api.kinds import plural_of
 
 _USER = {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}
