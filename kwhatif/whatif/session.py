@@ -49,6 +49,16 @@ def pending_pods(snapshot: Snapshot) -> list[Asked]:
     return [Asked(pod, snapshot.source) for pod in waiting]
 
 
+def is_untried(pod: Pod) -> bool:
+    """Whether the scheduler has yet to take up a pod that waits: of one that it tried it says why there was no node.
+
+    Upstream: handleSchedulingFailure of pkg/scheduler/schedule_one.go sets the condition; that of a pod with gates is
+    the API server's.
+    """
+    tried = any(one.type == "PodScheduled" and one.reason != "SchedulingGated" for one in pod.status.conditions or ())
+    return not (tried or pod.status.nominated_node_name or pod.metadata.deletion_timestamp)
+
+
 class Session:
     """A cluster and the scheduler process that is asked about it.
 

@@ -20,6 +20,7 @@ from kwhatif.whatif.fidelity.extender_calls import extender_gaps
 from kwhatif.whatif.fidelity.left_out import template_gap
 from kwhatif.whatif.fidelity.strangers import strangers
 from kwhatif.whatif.fidelity.unreadable import unreadable_gaps
+from kwhatif.whatif.fidelity.untried import untried_gaps
 from kwhatif.whatif.session import Asked, Session
 
 _BUDGET, _PRIORITY = "PodDisruptionBudget", "PriorityClass"
@@ -43,6 +44,7 @@ def assess(
     gaps = [
         *_version_gaps(session, asked),
         *_pod_gaps(session, asked),
+        *untried_gaps(session, asked),
         *_budget_gap(session, placements, evicted),
         *_kind_gaps(session, asked),
         *_extender_gaps(session, asked),

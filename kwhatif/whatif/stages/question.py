@@ -95,13 +95,16 @@ class Question(ABC, Generic[R_co]):
             insist_on_pods(case.inputs.manifests, case.manifests, reading)
 
     def pods(self, case: Case) -> list[Asked]:
-        """The pods asked about."""
+        """The pods asked about, in the order in which they came."""
         asked = [*case.edited.asked, *case.expanded.pods]
         if self.with_pending:
-            from kwhatif.whatif.session import pending_pods
+            from kwhatif.whatif.session import is_untried, pending_pods
 
             given = {item.pod.key for item in asked}
-            asked += [item for item in pending_pods(case.snapshot) if item.pod.key not in given]
+            waiting = [item for item in pending_pods(case.snapshot) if item.pod.key not in given]
+            # Who was tried in vain waits for something to happen.
+            came_first = [item for item in waiting if is_untried(item.pod)]
+            asked = [*came_first, *asked, *(item for item in waiting if not is_untried(item.pod))]
         return asked
 
     def session(self, case: Case) -> None:
