@@ -165,6 +165,11 @@ def _start(configuration: SchedulerConfiguration, features: Features, out_of_tre
     try:
         expand_all(configuration, points.get)
     except PolicyError as error:
+        refs = (ref for each in configuration.profiles for found in each.plugins.values() for ref in found.enabled)
+        strangers = {ref.name for ref in refs} - points.keys()
+        if strangers:
+            words = " ".join(f"--out-of-tree {name}" for name in sorted(strangers))
+            typer.echo(f"note: if your scheduler has plugins that kube-scheduler has not, say so: {words}", err=True)
         return (str(error),)
     return ()
 

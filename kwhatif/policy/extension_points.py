@@ -7,10 +7,11 @@ scheduler/framework/runtime/framework.go, and profile.NewMap; the errors are the
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 
 from kwhatif.errors import PolicyError
 from kwhatif.golang.spelling import go_quote, one_line
-from kwhatif.policy.profile import MULTI_POINT, PluginRef, Profile, SchedulerConfiguration
+from kwhatif.policy.profile import MULTI_POINT, FrozenMap, PluginRef, PluginSet, Profile, SchedulerConfiguration
 
 # What a plugin has: its extension points; None (or a LookupError) when nobody provides the plugin.
 Implements = Callable[[str], Collection[str] | None]
@@ -53,6 +54,29 @@ def expand(profile: Profile, implements: Implements) -> Expanded:
     except _RefusedError as refused:
         name = one_line(profile.scheduler_name)
         raise PolicyError(f"initializing profiles: creating profile for scheduler name {name}: {refused}") from None
+
+
+def without(
+    profile: Profile, strangers: Collection[str], implements: Implements, own: Iterable[str]
+) -> tuple[Profile, dict[str, str]]:
+    """The profile as if it did not name ``strangers``, and who has to do what only they did, by extension point.
+
+    A queue must be sorted, and somebody must bind: where nobody is left who does, the first of ``own`` (the plugins of
+    a profile that says nothing) that does is enabled.
+    """
+    plugins = {
+        point: PluginSet(tuple(ref for ref in found.enabled if ref.name not in strangers), found.disabled)
+        for point, found in profile.plugins.items()
+    }
+    args = {name: each for name, each in profile.args.items() if name not in strangers}
+    rest = replace(profile, plugins=FrozenMap(plugins), args=FrozenMap(args))
+    known = {ref.name: _points_of(ref.name, implements) for found in plugins.values() for ref in found.enabled}
+    stand_ins = {}
+    for point in ("queueSort", "bind") if strangers else ():
+        if not _merged(rest, point, [ref.name for ref in plugins[point].enabled], known):
+            stand_ins[point] = next(name for name in own if point in (implements(name) or ()))
+            plugins[point] = replace(plugins[point], enabled=(PluginRef(stand_ins[point]),))
+    return replace(rest, plugins=FrozenMap(plugins)), stand_ins
 
 
 def expand_all(configuration: SchedulerConfiguration, implements: Implements) -> dict[str, Expanded]:

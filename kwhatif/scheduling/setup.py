@@ -14,7 +14,7 @@ from kwhatif.api.core import Pod
 from kwhatif.errors import PluginError, PolicyError
 from kwhatif.framework.interface import Handle, Plugin, WaitingPod, extension_points
 from kwhatif.framework.runner import Framework
-from kwhatif.policy.extension_points import expand
+from kwhatif.policy.extension_points import expand, without
 from kwhatif.policy.intree import InTree, in_tree
 from kwhatif.policy.profile import Profile as PolicyProfile
 from kwhatif.policy.profile import SchedulerConfiguration
@@ -33,8 +33,9 @@ class Setup:
     """Everything but the cluster: rules, configuration, and plugins from outside the tree.
 
     ``skipped`` collects plugins that are enabled but that nobody provides: with ``skip_unknown`` anybody's, without it
-    kube-scheduler's own; ``used`` those of the profiles that were asked for. ``extenders`` are called, if there are
-    any: they are those of the configuration.
+    kube-scheduler's own; ``stand_ins`` says who sorts the queue or binds in the place of one of them, by extension point;
+    ``used`` are the plugins of the profiles that were asked for. ``extenders`` are called, if there are any: they are
+    those of the configuration.
     """
 
     configuration: SchedulerConfiguration
@@ -43,6 +44,7 @@ class Setup:
     skip_unknown: bool = False
     all_nodes: bool = False
     skipped: set[str] = field(default_factory=set)
+    stand_ins: dict[str, str] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     extenders: Extenders | None = None
 
@@ -59,6 +61,11 @@ class Setup:
         """Plugins of one profile, instantiated. Raises PolicyError."""
         waiting: dict[str, WaitingPod] = {}
         preempt = Preemption(self.extenders)
+        strangers = self._strangers(profile)
+        own = (name for name, _ in self._facts.default_plugins)
+        profile, stand_ins = without(profile, strangers, self._points, own)
+        self.skipped |= strangers
+        self.stand_ins |= stand_ins
         expanded = expand(profile, self._points)
         weights = {ref.name: ref.weight for ref in expanded["score"]}
         instances: dict[str, Plugin[Any, Any]] = {}
@@ -86,17 +93,23 @@ class Setup:
         return known if issubclass(known, Plugin) else None
 
     def _points(self, name: str) -> Collection[str] | None:
-        known = self._class(name)
-        if known is not None:
-            return extension_points(known) if name in self.outside else self._facts.points[name]
+        known = self.outside.get(name)
+        return self._facts.points.get(name) if known is None else extension_points(known)
+
+    def _strangers(self, profile: PolicyProfile) -> set[str]:
+        """The enabled plugins that nobody provides, if one may go on without them. Raises PolicyError."""
+        enabled = {ref.name for plugins in profile.plugins.values() for ref in plugins.enabled}
+        strangers = {name for name in enabled if self._class(name) is None}
         # What kube-scheduler itself has and nobody models is for groups of pods, which are scheduled one by one here.
-        if self.skip_unknown or name in self._facts.points:
-            self.skipped.add(name)
-            return frozenset()
-        raise PolicyError(
-            f"plugin {name} is enabled but nobody provides it: name it with --plugin, or go on without it with "
-            "--skip-unknown-plugins"
-        )
+        missing = sorted(strangers - self._facts.points.keys())
+        if missing and not self.skip_unknown:
+            one = len(missing) == 1
+            raise PolicyError(
+                f"plugin{'' if one else 's'} {', '.join(missing)} {'is' if one else 'are'} enabled but nobody provides "
+                f"{'it' if one else 'them'}: name {'it' if one else 'them'} with --plugin, or go on without "
+                f"{'it' if one else 'them'} with --skip-unknown-plugins"
+            )
+        return strangers
 
 
 def _create(known: PluginClass, handle: Handle) -> Plugin[Any, Any]:

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from kwhatif.results.place import PlaceResult
+from tests.builders import profile_document
 from tests.cli.running import CLUSTER, TESTS, frozen_time, refused, run
 
 PODS = "data/pods.yaml"
@@ -273,6 +274,19 @@ def test_unknown_plugins_can_be_skipped_which_is_told() -> None:
         "warning: plugin Coscheduling is enabled but nobody provides it: whatever it would reject, score or bind "
         "is left out"
     ]
+
+
+def test_it_is_told_who_does_what_only_a_skipped_plugin_did(tmp_path: Path) -> None:
+    file = tmp_path / "gang.json"
+    file.write_text(json.dumps(profile_document(plugins={"queueSort": GANG})))
+    found = place(SMALL, "--policy", str(file), "--skip-unknown-plugins")
+    assert [gap.what for gap in found.fidelity.touching] == [
+        "plugin Gang is enabled but nobody provides it",
+        "without them no plugin sorts the queue",
+    ]
+
+
+GANG = {"enabled": [{"name": "Gang"}], "disabled": [{"name": "*"}]}
 
 
 def test_a_plugin_from_outside_takes_part() -> None:

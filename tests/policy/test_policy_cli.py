@@ -131,7 +131,9 @@ def test_validate_refuses_a_key_that_appears_twice_in_json(tmp_path: Path) -> No
 
 def test_plugins_from_elsewhere_are_accepted_when_named(tmp_path: Path) -> None:
     file = write(tmp_path, HEAD + "profiles: [{plugins: {score: {enabled: [{name: Foo}]}}}]")
-    assert run("validate", file).exit_code == 1
+    refused = run("validate", file)
+    assert refused.exit_code == 1
+    assert refused.stderr.endswith("say so: --out-of-tree Foo\n")
     assert run("validate", file, "--out-of-tree", "Foo").exit_code == 0
     assert run("validate", file, "--out-of-tree", "Foo=filter").stdout.endswith(
         'plugin "Foo" does not extend ScorePlugin plugin\n'

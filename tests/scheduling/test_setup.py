@@ -66,6 +66,50 @@ def test_or_is_left_out_if_one_may() -> None:
     assert "Mine" not in {plugin.name for plugin in framework.all_plugins}
 
 
+ELSEWHERE = {"enabled": [{"name": "Gang"}], "disabled": [{"name": "*"}]}
+
+
+@pytest.mark.parametrize(
+    ("plugins", "stand_ins"),
+    [
+        pytest.param({"score": {"enabled": [{"name": "Gang", "weight": 3}]}}, {}, id="at a point by name"),
+        pytest.param({"queueSort": ELSEWHERE}, {"queueSort": "PrioritySort"}, id="where only it sorts the queue"),
+        pytest.param({"bind": ELSEWHERE}, {"bind": "DefaultBinder"}, id="where only it binds"),
+        pytest.param(
+            {"multiPoint": {"enabled": [{"name": "Gang"}], "disabled": [{"name": "PrioritySort"}]}},
+            {"queueSort": "PrioritySort"},
+            id="where it sorts the queue through multiPoint",
+        ),
+        pytest.param(
+            {"multiPoint": ELSEWHERE, "filter": {"enabled": [{"name": "NodeName"}]}},
+            {"queueSort": "PrioritySort", "bind": "DefaultBinder"},
+            id="where next to nothing is left",
+        ),
+    ],
+)
+def test_a_plugin_is_left_out_wherever_it_is_named(plugins: Json, stand_ins: dict[str, str]) -> None:
+    document = profile_document(args={"Gang": {"permitWaitingTimeSeconds": 10}}, plugins=plugins)
+    setup = setup_of(document, skip_unknown=True)
+    framework = setup.profile(setup.configuration.profiles[0]).framework
+    assert setup.skipped == {"Gang"}
+    assert setup.stand_ins == stand_ins
+    assert "Gang" not in {plugin.name for plugin in framework.all_plugins}
+    assert {"PrioritySort", "DefaultBinder"} <= {plugin.name for plugin in framework.all_plugins}
+
+
+def test_what_only_kube_scheduler_may_refuse_stays_refused_without_them() -> None:
+    document = profile_document(plugins={"bind": {"disabled": [{"name": "*"}]}})
+    setup = setup_of(document, skip_unknown=True)
+    with pytest.raises(PolicyError, match="at least one bind plugin is needed"):
+        setup.profile(setup.configuration.profiles[0])
+
+
+def test_all_plugins_that_nobody_provides_are_named_at_once() -> None:
+    setup = setup_of(profile_document(plugins={"multiPoint": {"enabled": [{"name": "Mine"}, {"name": "Gang"}]}}))
+    with pytest.raises(PolicyError, match="plugins Gang, Mine are enabled but nobody provides them: name them with"):
+        setup.profile(setup.configuration.profiles[0])
+
+
 def test_what_kube_scheduler_has_for_groups_of_pods_is_left_out_and_told() -> None:
     features = features_of("1.36", {"AllAlpha": True})
     setup = Setup(default_configuration(features), features)

@@ -64,6 +64,14 @@ def assess(
         for name in sorted(setup.skipped)
     ]
     gaps += [
+        Gap(
+            what=f"without them no plugin {_ALWAYS_DONE[point]}",
+            effect=f"{name} does, as in kube-scheduler's own profile",
+            pods=_keys(asked, lambda item: True),
+        )
+        for point, name in setup.stand_ins.items()
+    ]
+    gaps += [
         Gap(what=f"the policy is translated, {what}", effect=effect, pods=_keys(asked, lambda item: True))
         for what, _, effect in (lost.rpartition(": ") for lost in setup.configuration.lost)
     ]
@@ -83,6 +91,9 @@ def assess(
         edits=tuple(snapshot.edits),
         gaps=tuple(gaps),
     )
+
+
+_ALWAYS_DONE = {"queueSort": "sorts the queue", "bind": "binds"}
 
 
 def insist(fidelity: Fidelity) -> None:
