@@ -33,9 +33,9 @@ class Setup:
     """Everything but the cluster: rules, configuration, and plugins from outside the tree.
 
     ``skipped`` collects plugins that are enabled but that nobody provides: with ``skip_unknown`` anybody's, without it
-    kube-scheduler's own; ``stand_ins`` says who sorts the queue or binds in the place of one of them, by extension point;
-    ``used`` are the plugins of the profiles that were asked for. ``extenders`` are called, if there are any: they are
-    those of the configuration.
+    kube-scheduler's own; ``stand_ins`` says who sorts the queue or binds in their place, by extension point; ``used``
+    are the plugins of the profiles that were asked for. ``extenders`` are called, if there are any: they are those of
+    the configuration.
     """
 
     configuration: SchedulerConfiguration

@@ -11,6 +11,7 @@ from kwhatif.api.kinds import GROUPS, KINDS, NAMESPACED, kept_whole, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
+from kwhatif.snapshot.foreign.internal_lists import converted
 from kwhatif.snapshot.foreign.kwok import is_recorded
 from kwhatif.snapshot.foreign.scheduler_simulator import LEFT_OUT, SimulatorExport, simulator_export
 from kwhatif.snapshot.foreign.tree import FEWEST_NAMESPACES, Tree, partial, these_alone
@@ -60,16 +61,17 @@ class Collected:
         mine.kubernetes_version = mine.kubernetes_version or tree.kubernetes_version
         for sort, count in tree.skipped.items():
             self._ignore(sort, count)
-        if said := partial(tree.namespaces):
+        mine.unreadable |= {kind: why for kind, why in tree.unreadable.items() if kind not in mine.unreadable}
+        if tree.namespaces is not None and (said := partial(tree.namespaces)):
             mine.unreadable["Pod"] = said
 
-    def add_text(self, text: Text) -> None:
-        """All documents of one text. Raises InputError."""
+    def add_text(self, text: Text, head: tuple[str, str] = ("", "")) -> None:
+        """All documents of one text; ``head`` is apiVersion and kind where they do not say so. Raises InputError."""
         pod_lists = 0
         documents = read_documents(text)
-        for document in documents:
+        for document in map(converted, documents):
             self.nothing = False
-            pod_lists += self._add_document(document) == "PodList"
+            pod_lists += self._add_document(document, head, alone=not self._tree and not text.logs) == "PodList"
         if self._tree and not documents:
             raise InputError("empty: the dump was not written to its end", source=text.name)
         if text.logs:
@@ -83,17 +85,17 @@ class Collected:
         """Say of what is being read whose dump it is."""
         self.names[-1] = f"{self.names[-1].removesuffix(f' ({layout})')} ({layout})"
 
-    def _add_document(self, document: Document) -> str:
-        """Add what a document holds; its kind."""
-        api_version, kind = head_of(document)
+    def _add_document(self, document: Document, head: tuple[str, str], *, alone: bool) -> str:
+        """Add what a document holds; its kind. One that stands ``alone`` is of no dump."""
+        api_version, kind = head_of(document, head)
         if is_snapshot(document, api_version, kind):
             self._add_snapshot(document)
         elif api_version or kind:
-            self._cover(api_version, kind.removesuffix("List") if kind.endswith("List") else "")
+            self._cover(api_version, kind.removesuffix("List") if kind.endswith("List") or any(head) else "")
             pods = len(self.snapshot.objects.of(Pod))
-            for item in items_of(document):
+            for item in items_of(document, head):
                 self._add_item(item)
-            if kind.endswith("List") and self._tree is None:
+            if kind.endswith("List") and alone:
                 self._look_at_list(document, kind.removesuffix("List"), self.snapshot.objects.of(Pod)[pods:])
         elif export := simulator_export(document):
             self._add_export(export)

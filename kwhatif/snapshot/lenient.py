@@ -18,13 +18,14 @@ from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, Objects, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described, step
 from kwhatif.errors import InputError
+from kwhatif.snapshot.foreign.internal_lists import converted
 from kwhatif.snapshot.foreign.kwok import is_recorded
 from kwhatif.snapshot.foreign.scheduler_simulator import simulator_export
-from kwhatif.snapshot.foreign.trees import tree_of
+from kwhatif.snapshot.foreign.trees import texts_of, tree_of
 from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
 from kwhatif.snapshot.format.model import API_VERSION, KIND, Snapshot, read_envelope
 from kwhatif.snapshot.read.documents import Document, read_documents
-from kwhatif.snapshot.read.files import called, once, read_paths
+from kwhatif.snapshot.read.files import called, once
 from kwhatif.snapshot.read.items import Item, check_name, decode, decoded_list, head_of, items_of, put_in_namespace
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def read_leniently(paths: Sequence[str]) -> Lenient:
     for path in once(paths):
         tree = tree_of(path)
         found.dumped = set() if tree else None
-        for text in read_paths(tree.files if tree else [path]):
+        for text, head in texts_of(path, tree):
             try:
                 documents = read_documents(text)
                 if not documents:
@@ -107,12 +108,12 @@ def read_leniently(paths: Sequence[str]) -> Lenient:
             except InputError as error:
                 found.problems.append(Problem("syntax", "", Place(text.name, error.place or "$"), error.problem))
                 continue
-            for document in documents:
+            for document in map(converted, documents):
                 if len(found.problems) >= _MOST_PROBLEMS:
                     place = Place(document.source, "$")
                     found.problems.append(Problem("syntax", "", place, "not looked at: too much is wrong before it"))
                     break
-                _Reader(found, document).read()
+                _Reader(found, document, head).read()
     found.snapshot.source = found.snapshot.source or ", ".join(map(called, paths))
     return found
 
@@ -120,13 +121,13 @@ def read_leniently(paths: Sequence[str]) -> Lenient:
 class _Reader:
     """Reads one document."""
 
-    def __init__(self, found: Lenient, document: Document) -> None:
-        self._found, self._document = found, document
+    def __init__(self, found: Lenient, document: Document, head: tuple[str, str]) -> None:
+        self._found, self._document, self._head = found, document, head
 
     def read(self) -> None:
         document = self._document
         try:
-            api_version, kind = head_of(document)
+            api_version, kind = head_of(document, self._head)
             if kind == KIND and api_version.partition("/")[0] == API_VERSION.partition("/")[0]:
                 self._snapshot()
             else:
@@ -142,7 +143,7 @@ class _Reader:
         if export is None and not head and self._found.dumped is not None:
             # What is no object of Kubernetes may well stand in a dump.
             return
-        for item in export.items() if export else items_of(self._document):
+        for item in export.items() if export else items_of(self._document, self._head):
             if not is_recorded(item.api_version, item.kind):
                 yield item
 

@@ -13,7 +13,7 @@ from kwhatif.api.kinds import GROUPS, NAMESPACED, TEMPLATES
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
 from kwhatif.snapshot.collected import Collected, twice
-from kwhatif.snapshot.foreign.trees import tree_of
+from kwhatif.snapshot.foreign.trees import texts_of, tree_of
 from kwhatif.snapshot.format.model import KIND, Snapshot, is_snapshot
 from kwhatif.snapshot.read.documents import Document, Origin, read_documents
 from kwhatif.snapshot.read.files import called, once, read_paths
@@ -31,6 +31,7 @@ from kwhatif.snapshot.read.items import (
 __all__ = ["Manifest", "Origin", "decode_objects", "load_manifests", "load_snapshot"]
 
 
+_NAMES = ("name", "generateName", "namespace")
 _KUSTOMIZE = "kustomize.config.k8s.io/"
 
 
@@ -38,7 +39,7 @@ _KUSTOMIZE = "kustomize.config.k8s.io/"
 class Manifest:
     """One object of a manifest and where it came from.
 
-    ``obj`` has but apiVersion, kind and metadata: what the rest is worth, the API server says. ``raw`` is the whole
+    ``obj`` has but apiVersion, kind and names: what the rest is worth, the API server says. ``raw`` is the whole
     object as plain Python values, as it stands in the file. It may stand ``instead_of`` an earlier one of its name.
     """
 
@@ -59,11 +60,15 @@ def load_snapshot(paths: Sequence[str], namespace: str = "default") -> Snapshot:
         for path in once(paths):
             tree = tree_of(path)
             found.begin(path, tree)
-            for text in read_paths(tree.files if tree else [path]):
-                found.add_text(text)
+            for text, head in texts_of(path, tree):
+                found.add_text(text, head)
     if found.nothing and paths:
         raise _nothing(paths)
-    return found.finish()
+    snapshot = found.finish()
+    if snapshot.ignored and not (snapshot.objects.covered() or snapshot.whole or snapshot.scheduler):
+        there = ", ".join(f"{count} {kind}" for kind, count in sorted(snapshot.ignored.items()))
+        raise InputError(f"holds nothing that is read here, only {there}", source=snapshot.source)
+    return snapshot
 
 
 def load_manifests(given: Sequence[str | Mapping[str, Any]], namespace: str = "default") -> list[Manifest]:
@@ -119,13 +124,16 @@ def _manifest(item: Item, namespace: str) -> Manifest:
     if item.api_version.startswith(_KUSTOMIZE):
         problem = f"a {item.kind}, which is no object of a cluster: render it first, as kubectl kustomize does"
         raise InputError(problem, source=item.source, place=item.place)
-    obj = resource_of(item, Resource, generated_names=True)
-    if item.kind in NAMESPACED:
-        put_in_namespace(obj, namespace)
     try:
         value = decode(item.value, dict[str, Any])
     except InputError as error:
         raise inside(error, item.source, item.place) from None
+    metadata = value.get("metadata")
+    if isinstance(metadata, dict):
+        metadata = {key: metadata[key] for key in _NAMES if key in metadata}
+    obj = resource_of(replace(item, value={"metadata": metadata}), Resource, generated_names=True)
+    if item.kind in NAMESPACED:
+        put_in_namespace(obj, namespace)
     whole = {"apiVersion": item.api_version, "kind": item.kind, **value}
     return Manifest(obj, item.origin, whole)
 

@@ -34,8 +34,9 @@ class Broken:
     @property
     def mistyped(self) -> bool:
         """Whether it is sound but for a value of a wrong type: of a manifest, that is the API server's to say."""
-        in_spec = "$.spec" in self.place or ".spec." in self.place or self.place.startswith("requests")
-        return in_spec and not self.place.startswith("$.objects") and "too large" not in self.problem
+        inside = any(part in self.place for part in ("$.spec", ".spec.", ".metadata.labels"))
+        sound = not self.place.startswith("$.objects") and "too large" not in self.problem
+        return sound and (inside or self.place.startswith("requests"))
 
     def write(self, directory: Path) -> str:
         """Write the files and return the path to load."""

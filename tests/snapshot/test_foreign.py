@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from kwhatif.api.core import Namespace, Node, Pod, ReplicationController
+from kwhatif.api.kinds import TABLE
 from kwhatif.api.others import PersistentVolume, PodDisruptionBudget, PriorityClass, StorageClass
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
@@ -78,12 +79,16 @@ def problem(path: Path) -> str:
         ("cluster-info", CLUSTER_INFO, "kubectl cluster-info dump"),
         ("cluster-info.txt", CLUSTER_INFO, "kubectl cluster-info dump"),
         ("cluster-info-yaml.txt", CLUSTER_INFO, "kubectl cluster-info dump"),
+        ("cluster-info-1.9.txt", CLUSTER_INFO, "kubectl cluster-info dump"),
+        ("insights", {"Node", "Pod", "PersistentVolume", "StorageClass", "PodDisruptionBudget"}, "Insights"),
         ("kwok.yaml", ALL - {"PodDisruptionBudget", "StorageClass"}, ""),
         ("must-gather", ALL - {"PriorityClass"}, "must-gather"),
         (f"must-gather/{IMAGE}", ALL - {"PriorityClass"}, "must-gather"),
         ("simulator.json", STORAGE | {"Namespace", "Node", "Pod", "PriorityClass"}, "kube-scheduler-simulator"),
         ("simulator.yml", STORAGE | {"Namespace", "Node", "Pod", "PriorityClass"}, "kube-scheduler-simulator"),
         ("sonobuoy", ALL, "sonobuoy"),
+        ("support-bundle", ALL, "troubleshoot.sh"),
+        ("support-bundle/support-bundle-2026-11-20T06_03_11", ALL, "troubleshoot.sh"),
     ],
 )
 def test_a_dump_gives_the_objects_of_the_cluster_and_says_whose_it_is(name: str, kinds: set[str], layout: str) -> None:
@@ -113,10 +118,13 @@ def test_what_is_not_read_of_a_directory_is_counted_by_what_it_is() -> None:
     assert load("cluster-info").ignored == {"events file": 5, "log file": 5}
     assert load("must-gather").ignored == {"events file": 1, "log file": 6, "other file": 7, "secrets file": 1}
     assert load("sonobuoy").ignored == {"events file": 1, "log file": 1, "other file": 2}
+    assert load("support-bundle").ignored == {"events file": 1, "log file": 1, "other file": 4}
+    assert load("insights").ignored == {"log file": 1, "other file": 3}
 
 
 def test_what_is_not_read_of_a_file_is_counted_by_its_kind() -> None:
     assert load("cluster-info.txt").ignored == {"Event": 1, "log": 5}
+    assert load("cluster-info-1.9.txt").ignored == {"log": 5}
     assert load("kwok.yaml").ignored == {"ConfigMap": 1, "Secret": 1, "ResourcePatch": 1}
 
 
@@ -202,8 +210,9 @@ def test_a_dump_of_some_namespaces_says_that_other_pods_are_missing(tmp_path: Pa
     assert [pod.key for pod in two.objects.of(Pod)] == ["kube-system/proxy-8xkz2"]
     gathered = "the dump holds those of namespace default, kube-system, shop alone"
     assert load("must-gather").unreadable == {"Pod": gathered}
-    for name in ("cluster-info", "cluster-info.txt", "cluster-info-yaml.txt", "sonobuoy"):
+    for name in ("cluster-info", "cluster-info.txt", "cluster-info-1.9.txt", "sonobuoy", "support-bundle"):
         assert load(name).unreadable == {}
+    assert load("cluster-info-yaml.txt").unreadable == {}
     root = copied(tmp_path, "cluster-info")
     shutil.rmtree(root / "kube-node-lease")
     (said,) = load_snapshot([str(root)]).unreadable.values()
@@ -221,6 +230,120 @@ def test_a_dump_on_standard_output_of_two_namespaces_says_so_by_the_number_of_it
     (tmp_path / "dump").write_bytes(b"}\n{".join(lists[:1] + lists[22:36]))
     snapshot = load_snapshot([str(tmp_path / "dump")])
     assert snapshot.unreadable == {"Pod": "the dump holds those of 2 namespaces alone"}
+
+
+def test_an_archive_of_insights_says_of_which_kinds_it_has_but_a_few() -> None:
+    assert list(load("insights").unreadable) == ["Pod", "PodDisruptionBudget", "PersistentVolume"]
+
+
+@pytest.mark.parametrize(
+    ("errors", "said"),
+    [
+        ('["nodes is forbidden"]', {"Node": "the bundle lacks some or all: nodes-errors.json says why"}),
+        ("[]", {}),
+        ("null", {}),
+        ("{", {}),
+    ],
+)
+def test_a_support_bundle_says_what_it_could_not_collect(tmp_path: Path, errors: str, said: dict[str, str]) -> None:
+    root = copied(tmp_path, "support-bundle")
+    (file,) = root.rglob("nodes-errors.json")
+    file.write_text(errors)
+    assert load_snapshot([str(root)]).unreadable == said
+
+
+def test_a_support_bundle_of_one_namespace_says_so(tmp_path: Path) -> None:
+    root = copied(tmp_path, "support-bundle")
+    for file in root.rglob("cluster-resources/pods/*.json"):
+        if file.name != "shop.json":
+            file.unlink()
+    assert load_snapshot([str(root)]).unreadable == {"Pod": "the dump holds those of namespace shop alone"}
+
+
+# --- as they were written years ago
+
+
+def as_arrays(root: Path, *, types: bool, name: Callable[[Path], str]) -> None:
+    """Lists become arrays of their objects, with or without apiVersion and kind."""
+    for file in list(root.rglob("*.json")):
+        listed = json.loads(file.read_text())
+        if isinstance(listed, dict) and "items" in listed:
+            head = {"apiVersion": listed["apiVersion"], "kind": listed["kind"].removesuffix("List")} if types else {}
+            items = [{key: item[key] for key in item if key not in ("apiVersion", "kind")} for item in listed["items"]]
+            file.unlink()
+            (file.parent / name(file)).write_text(json.dumps([head | item for item in items]))
+
+
+def of_the_kind(file: Path) -> str:
+    """``StorageClasses.json`` for ``storage.k8s.io_v1_storageclasses.json``."""
+    (kind,) = (kind for kind in TABLE if kind.plural == file.stem.rpartition("_")[2])
+    return f"{kind.name}{kind.plural[len(kind.name) :]}.json"
+
+
+@pytest.mark.parametrize(
+    ("sample", "types", "name"),
+    [
+        pytest.param("sonobuoy", True, lambda file: file.name, id="Sonobuoy 0.15 to 0.53"),
+        pytest.param("sonobuoy", False, of_the_kind, id="Sonobuoy up to 0.14"),
+        pytest.param("support-bundle", False, lambda file: file.name, id="troubleshoot.sh before types were written"),
+    ],
+)
+def test_files_that_are_arrays_hold_the_same_objects(
+    tmp_path: Path, sample: str, types: bool, name: Callable[[Path], str]
+) -> None:
+    root = copied(tmp_path, sample)
+    as_arrays(root, types=types, name=name)
+    for found in (load_snapshot([str(root)]), read_leniently([str(root)]).snapshot):
+        found.whole = load(sample).whole
+        assert objects(found) == objects(load(sample))
+    assert {kind: len(listed) for kind, listed in load_snapshot([str(root)]).whole.items()} == {
+        kind: len(listed) for kind, listed in load(sample).whole.items()
+    }
+    assert read_leniently([str(root)]).problems == []
+
+
+def test_a_mistake_in_an_array_has_its_place(tmp_path: Path) -> None:
+    root = copied(tmp_path, "sonobuoy")
+    (root / "resources" / "cluster" / "core_v1_nodes.json").write_text('[{"metadata": {"name": "a"}}, 7]')
+    assert problem(root) == "resources/cluster/core_v1_nodes.json: $[1]: expected an object, found the number 7"
+
+
+def test_a_file_of_lists_as_go_names_fields_can_be_yaml(tmp_path: Path) -> None:
+    text = "selfLink: /api/v1/namespaces/shop/pods\nItems:\n- name: a\n  namespace: shop\n  Spec: {HostNetwork: false, "
+    text += "NodeSelector: {Disk: ssd}, SecurityContext: {HostNetwork: true}, Containers: [{Name: main}]}\n"
+    (tmp_path / "pods").write_text(text)
+    (pod,) = load_snapshot([str(tmp_path / "pods")]).objects.of(Pod)
+    assert (pod.namespace, pod.name, pod.spec.node_selector, pod.spec.host_network) == (
+        "shop",
+        "a",
+        {"Disk": "ssd"},
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"selfLink": "/api/v1/gizmos", "Items": []}', '$.apiVersion: expected a string such as "v1", found none'),
+        ('{"Items": []}', '$.apiVersion: expected a string such as "v1", found none'),
+        (
+            '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}',
+            "holds nothing that is read here, only 1 ConfigMap",
+        ),
+    ],
+)
+def test_a_file_in_which_nothing_is_recognised_is_an_error(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "dump.json").write_text(text)
+    assert problem(tmp_path / "dump.json") == f": {said}"
+
+
+def test_a_dump_in_which_nothing_is_recognised_is_an_error(tmp_path: Path) -> None:
+    root = copied(tmp_path, "cluster-info")
+    for file in root.rglob("*.json"):
+        file.write_text('{"message": "Unauthorized"}')
+    assert problem(root).startswith(
+        " (kubectl cluster-info dump): holds nothing that is read here, only 5 events file, "
+    )
 
 
 # --- one object, several files

@@ -164,7 +164,7 @@ def test_a_value_out_of_place_loads_or_is_named_with_its_place_alike_in_json_and
     as_yaml.write_text(yaml.dump(value, Dumper=yaml.CSafeDumper))
     from_json, from_yaml = outcome(as_json), outcome(as_yaml)
     assert [message.replace(".json", ".yaml", 1) for message in from_json] == from_yaml
-    assert all(": $" in message for message in from_json)
+    assert all(": $" in message or "holds nothing that is read here" in message for message in from_json)
 
 
 @pytest.mark.parametrize("name", sorted(GOOD))

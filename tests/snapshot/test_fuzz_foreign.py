@@ -28,7 +28,15 @@ from kwhatif.snapshot.read.logs import without_logs
 
 DATA = Path(__file__).parents[1] / "data" / "foreign"
 IMAGE = "quay-io-openshift-release-dev-ocp-v4-0-art-dev-sha256-1a2b3c"
-FILES = ("get.yaml", "raw.json", "cluster-info.txt", "cluster-info-yaml.txt", "kwok.yaml", "simulator.json")
+FILES = (
+    "get.yaml",
+    "raw.json",
+    "cluster-info.txt",
+    "cluster-info-1.9.txt",
+    "cluster-info-yaml.txt",
+    "kwok.yaml",
+    "simulator.json",
+)
 IN_TREES = (
     ("cluster-info", "nodes.json"),
     ("cluster-info-two-namespaces", "kube-system/pods.yaml"),
@@ -36,6 +44,8 @@ IN_TREES = (
     ("must-gather", f"{IMAGE}/timestamp"),
     ("sonobuoy", "resources/ns/shop/core_v1_pods.json"),
     ("sonobuoy", "serverversion.json"),
+    ("support-bundle", "support-bundle-2026-11-20T06_03_11/cluster-resources/pods/shop.json"),
+    ("insights", "config/node/ada.json"),
 )
 PIECES = st.sampled_from(
     [

@@ -1,5 +1,6 @@
 """The results of Sonobuoy, unpacked: one list for each resource, and for each namespace that it was asked of.
 
+Before 0.54 these are arrays, and before 0.15 they are called ``Nodes.json``, and nothing in them says its kind.
 Upstream: vmware-tanzu/sonobuoy, pkg/discovery/query.go and pkg/client/results/reader.go.
 """
 
@@ -9,12 +10,10 @@ import os
 
 import msgspec
 
-from kwhatif.api.decode import decode_json
-from kwhatif.errors import InputError
-from kwhatif.snapshot.foreign.tree import RESOURCES, Tree, skipped, walked
+from kwhatif.api.kinds import Kind
+from kwhatif.snapshot.foreign.tree import BY_PLURAL, Tree, skipped, small_json, walked
 
 _PARTS = 3
-_LARGEST_VERSION_FILE = 64 * 1024
 
 
 class _Version(msgspec.Struct, rename="camel"):
@@ -24,33 +23,30 @@ class _Version(msgspec.Struct, rename="camel"):
 def sonobuoy_results(root: str) -> Tree | None:
     """The tree at ``root``, or None if it is something else. Raises InputError if it cannot be walked.
 
-    Mark: ``resources/cluster/core_v1_nodes.json``.
+    Mark: ``resources/cluster`` with ``core_v1_nodes.json`` or, of old, ``Nodes.json``.
     """
-    if not os.path.isfile(os.path.join(root, "resources", "cluster", "core_v1_nodes.json")):
+    marks = ("core_v1_nodes.json", "Nodes.json")
+    if not any(os.path.isfile(os.path.join(root, "resources", "cluster", mark)) for mark in marks):
         return None
     there = list(walked(root))
-    wanted = {parts: resource for parts in there if (resource := _resource_of(parts)) in RESOURCES}
+    wanted = {parts: kind for parts in there if (kind := _kind_of(parts)) is not None}
+    version = small_json(os.path.join(root, "serverversion.json"), _Version)
     return Tree(
         layout="sonobuoy",
         files=tuple(os.path.join(root, *parts) for parts in wanted),
+        heads={os.path.join(root, *parts): (kind.api_version(), kind.name) for parts, kind in wanted.items()},
         skipped=skipped(parts for parts in there if parts not in wanted),
-        namespaces=frozenset(parts[2] for parts, resource in wanted.items() if resource == ("core", "pods")),
-        kubernetes_version=_version(os.path.join(root, "serverversion.json")),
+        namespaces=frozenset(parts[2] for parts, kind in wanted.items() if kind.name == "Pod"),
+        kubernetes_version=version.git_version if version else None,
     )
 
 
-def _resource_of(parts: tuple[str, ...]) -> tuple[str, str]:
-    """The group and resource in a name like ``apps_v1_replicasets.json``; nothing sensible for other files."""
+def _kind_of(parts: tuple[str, ...]) -> Kind | None:
+    """What a file called like ``apps_v1_replicasets.json`` or ``ReplicaSets.json`` holds, if it is read."""
     match parts:
         case ("resources", "cluster", file) | ("resources", "ns", _, file) if file.endswith(".json"):
             named = file.removesuffix(".json").split("_")
-            return (named[0], named[2]) if len(named) == _PARTS else ("", "")
-    return "", ""
-
-
-def _version(path: str) -> str | None:
-    try:
-        with open(path, "rb") as file:
-            return decode_json(file.read(_LARGEST_VERSION_FILE), _Version).git_version
-    except (OSError, InputError):
-        return None
+            kind = BY_PLURAL.get(named[-1].lower())
+            group = (kind.group or "core") if kind else ""
+            return kind if len(named) == 1 or (len(named) == _PARTS and named[0] == group) else None
+    return None

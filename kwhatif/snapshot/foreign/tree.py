@@ -6,8 +6,11 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
+from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import READ
+from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import APPLE_DOUBLE, os_error
 
 # Every cluster has these, and makes them again when they are deleted. Upstream:
@@ -17,6 +20,9 @@ FEWEST_NAMESPACES = len(_SYSTEM_NAMESPACES)
 """No cluster has fewer."""
 
 _MOST_NAMED = 4
+_SMALL = 64 * 1024
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -24,19 +30,35 @@ class Tree:
     """The files of a dump that are to be read, and what its layout says besides.
 
     An object in several ``files`` is taken from the first of them. ``skipped`` counts the others by what they are
-    ("log file"). ``namespaces`` are those whose pods were gathered. ``taken_at`` is an RFC 3339 time.
+    ("log file"). ``namespaces`` are those whose pods were gathered; ``unreadable`` has the kinds that are not there in
+    full, and why. ``heads`` are apiVersion and kind of what is in a file, where it does not say so itself. ``taken_at``
+    is an RFC 3339 time.
     """
 
     layout: str
     files: tuple[str, ...]
     skipped: Mapping[str, int] = field(default_factory=dict)
-    namespaces: frozenset[str] = frozenset()
+    namespaces: frozenset[str] | None = None
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    heads: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     taken_at: str | None = None
     kubernetes_version: str | None = None
 
 
 RESOURCES = frozenset((kind.group or "core", kind.plural) for kind in READ)
 """(API group, resource) of all that is read, such as ("core", "nodes"); files are named by these."""
+
+BY_PLURAL = {kind.plural: kind for kind in READ}
+"""The same by resource alone, for those who name no group."""
+
+
+def small_json(path: str, type_: type[T]) -> T | None:
+    """What a small file holds; None if there is none, or it holds something else."""
+    try:
+        with open(path, "rb") as file:
+            return decode_json(file.read(_SMALL), type_)
+    except (OSError, InputError):
+        return None
 
 
 def walked(root: str) -> Iterator[tuple[str, ...]]:

@@ -80,13 +80,22 @@ def inside(error: InputError, source: str, place: str) -> InputError:
     return InputError(error.problem, source=error.source or source, place=place + rest)
 
 
-def items_of(document: Document) -> Iterator[Item]:
+def items_of(document: Document, head: tuple[str, str] = ("", "")) -> Iterator[Item]:
     """The objects of a document in order: itself, or the elements of a ``List``, ``PodList`` and so on.
 
-    Elements of a typed list take apiVersion and kind from it where they have none. Raises InputError.
+    Elements of a typed list take apiVersion and kind from it where they have none. ``head`` are those of a document
+    that says nothing of itself, and of the elements of one that is an array. Raises InputError.
     """
     _check_object(document)
-    yield from _items(document, document.value, "$", document.origin, "", "")
+    if any(head) and _is_array(document):
+        yield from items_at(document, document.value, "$", *head)
+    else:
+        yield from _items(document, document.value, "$", document.origin, *head)
+
+
+def _is_array(document: Document) -> bool:
+    value = document.value
+    return bytes(memoryview(value)[:1]) == b"[" if isinstance(value, msgspec.Raw) else isinstance(value, list)
 
 
 def _items(document: Document, value: Any, place: str, origin: Origin, api_version: str, kind: str) -> Iterator[Item]:
@@ -136,14 +145,16 @@ def _elements_of(
         yield from _items(document, element, f"{place}[{i}]", of_element, api_version, kind)
 
 
-def head_of(document: Document) -> tuple[str, str]:
-    """The apiVersion and kind of a document, empty if it has none. Raises InputError."""
+def head_of(document: Document, otherwise: tuple[str, str] = ("", "")) -> tuple[str, str]:
+    """The apiVersion and kind of a document; those given, or empty ones, if it has none. Raises InputError."""
+    if any(otherwise) and _is_array(document):
+        return otherwise
     _check_object(document)
     try:
         head = _head(document.value)
     except InputError as error:
         raise inside(error, document.source, "$") from None
-    return head.api_version or "", head.kind or ""
+    return (head.api_version or "", head.kind or "") if head.api_version or head.kind else otherwise
 
 
 def _check_object(document: Document) -> None:
