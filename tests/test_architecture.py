@@ -268,7 +268,7 @@ READERS = {
     "api.field_types": "a file of the package",
     "scheduling.extenders.call": "certificates, to a limit",
     "snapshot.foreign.must_gather": "a time, of so many bytes",
-    "snapshot.foreign.sonobuoy": "a version, of so many bytes",
+    "snapshot.foreign.tree": "a version, of so many bytes",
     "snapshot.read.files": "everything else, to a limit",
 }
 WRITERS = {
