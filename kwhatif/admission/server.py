@@ -9,7 +9,7 @@ from hashlib import sha256
 from kwhatif.admission.answer import Answer, Created, Object, Refused
 from kwhatif.admission.custom.custom_strategy import custom_strategy
 from kwhatif.admission.custom.definition import Definition, SchemaTypes, definition_of, may_be_aggregated, read_custom
-from kwhatif.admission.decoding import fill_empty_items, misshapen
+from kwhatif.admission.decoding import misshapen
 from kwhatif.admission.defaulting.job_selector import generate_selector
 from kwhatif.admission.defaulting.label_keys import merge_label_keys
 from kwhatif.admission.kinds.strategy import Strategy, strategy_of
@@ -17,12 +17,12 @@ from kwhatif.admission.pipeline import DEFAULT_PLUGINS, QUOTA, chosen
 from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.request import Request, copied, within
 from kwhatif.admission.resources import group_of, known_kind, resource_name
-from kwhatif.admission.schema.nulls import fill_nulls
 from kwhatif.admission.sent import Sent, read
 from kwhatif.admission.updates.update_rules import rules_of
 from kwhatif.admission.updates.updated_object import changed, comparable, count_generation
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.world import World, name_of, namespace_of, sketch
+from kwhatif.api.checked import fill_nulls
 from kwhatif.api.field_types import Served, types_of
 from kwhatif.api.kinds import GROUPS
 
@@ -152,8 +152,6 @@ class ApiServer:
         return self._stored(request) if refused is None else replace(refused, warnings=tuple(request.warnings))
 
     def _passes(self, request: Request) -> Refused | None:
-        if self.judges(request.object):
-            fill_empty_items(request.object)
         strategy = self._strategy(request)
         strategy.defaults(request, within(request.object, "spec") if strategy.has_spec else request.object)
         request.named = False

@@ -76,6 +76,15 @@ def convert(value: object, type_: type[T]) -> T:
         raise _unexplained(error) from None
 
 
+def fits(value: object, type_: Any) -> bool:
+    """Whether plain values are of a type as they stand; null in a list or a map is not."""
+    try:
+        msgspec.convert(value, type_, dec_hook=_quantity)
+    except (msgspec.ValidationError, RecursionError):
+        return False
+    return True
+
+
 def line_and_column(data: bytes, offset: int) -> tuple[int, int]:
     """Where a byte stands in a text: line and column in characters, both from 1."""
     start = data.rfind(b"\n", 0, offset) + 1

@@ -13,7 +13,7 @@ from kwhatif.redaction.redact import CONFIGURATION_KIND
 from kwhatif.snapshot.format.model import KIND, is_snapshot
 from kwhatif.snapshot.read.documents import read_documents
 from kwhatif.snapshot.read.files import called, read_paths
-from kwhatif.snapshot.read.items import decode, head_of, items_of, resource_of
+from kwhatif.snapshot.read.items import decode, head_of, items_of, plain_of, resource_of
 
 
 def read_manifests(paths: Sequence[str], namespace: str | None = None) -> list[dict[str, Any]]:
@@ -39,7 +39,7 @@ def _read(paths: Sequence[str], namespace: str | None) -> Iterator[dict[str, Any
                 continue
             for item in items_of(document):
                 obj = resource_of(item, struct_for(item.api_version, item.kind) or Resource, generated_names=True)
-                whole = {"apiVersion": item.api_version, "kind": item.kind, **decode(item.value, dict[str, Any])}
+                whole = plain_of(item, checked=True)
                 if namespace and not obj.namespace and item.kind in NAMESPACED:
                     whole["metadata"] = whole["metadata"] | {"namespace": namespace}
                 yield whole

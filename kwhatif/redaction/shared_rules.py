@@ -51,11 +51,11 @@ def _requirement(*operators: str, values_of: Callable[[Names, str, str], str] = 
         if not isinstance(value, dict) or not isinstance(value.get("key"), str):
             return GONE
         key, operator, values = value["key"], value.get("operator"), value.get("values")
-        if operator in NUMERIC:
+        if isinstance(operator, str) and operator in NUMERIC:
             names.compares(key)
         kept = {"key": key if values_of is _field_value and key == _NODE_NAME else names.label_key(key)}
-        if operator is not None:
-            kept["operator"] = operator_rule(operator, names)
+        if (told := operator_rule(operator, names)) is not GONE:
+            kept["operator"] = told
         if isinstance(values, list):
             kept["values"] = [values_of(names, key, text) for text in values if isinstance(text, str)]
         return kept

@@ -20,11 +20,11 @@ from kwhatif.snapshot.read.documents import Document, read_documents
 from kwhatif.snapshot.read.files import Text, called
 from kwhatif.snapshot.read.items import (
     Item,
-    decode,
     head_of,
     inside,
     items_of,
     list_meta,
+    plain_of,
     put_in_namespace,
     resource_of,
 )
@@ -205,7 +205,7 @@ class Collected:
         if struct is not None:
             self.snapshot.objects.add(obj)
         if whole:
-            self._keep({"apiVersion": item.api_version} | decode(item.value, dict[str, Any]), item.kind)
+            self._keep(plain_of(item, checked=True), item.kind)
 
     def _add(self, obj: Resource, source: str, place: str) -> None:
         kind = type(obj).__name__

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from kwhatif.api.checked import checked_type
 from kwhatif.api.decode import decode_json
 from kwhatif.api.json_schema import misfits, validator, without_nulls
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, Objects, struct_for
@@ -188,6 +189,8 @@ class _Reader:
             self._found.snapshot.objects.extend(struct, [])
         try:
             good = decoded_list(listed, struct)
+            if kind in KEPT_WHOLE:
+                decoded_list(listed, checked_type(KEPT_WHOLE[kind], kind))
         except InputError:
             good = None
         if good is not None:
@@ -205,6 +208,8 @@ class _Reader:
     def _one(self, kind: str, value: Any, place: Place) -> None:
         try:
             obj = decode(value, KINDS.get(kind, Resource))
+            if kind in KEPT_WHOLE:
+                decode(value, checked_type(KEPT_WHOLE[kind], kind))
         except InputError as error:
             plain = _soundly_plain(value)
             first = (error.place or "$", error.problem)

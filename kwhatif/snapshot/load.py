@@ -19,11 +19,10 @@ from kwhatif.snapshot.read.documents import Document, Origin, read_documents
 from kwhatif.snapshot.read.files import called, once, read_paths
 from kwhatif.snapshot.read.items import (
     Item,
-    decode,
     decode_objects,
     head_of,
-    inside,
     items_of,
+    plain_of,
     put_in_namespace,
     resource_of,
 )
@@ -124,17 +123,13 @@ def _manifest(item: Item, namespace: str) -> Manifest:
     if item.api_version.startswith(_KUSTOMIZE):
         problem = f"a {item.kind}, which is no object of a cluster: render it first, as kubectl kustomize does"
         raise InputError(problem, source=item.source, place=item.place)
-    try:
-        value = decode(item.value, dict[str, Any])
-    except InputError as error:
-        raise inside(error, item.source, item.place) from None
-    metadata = value.get("metadata")
+    whole = plain_of(item)
+    metadata = whole.get("metadata")
     if isinstance(metadata, dict):
         metadata = {key: metadata[key] for key in _NAMES if key in metadata}
     obj = resource_of(replace(item, value={"metadata": metadata}), Resource, generated_names=True)
     if item.kind in NAMESPACED:
         put_in_namespace(obj, namespace)
-    whole = {"apiVersion": item.api_version, "kind": item.kind, **value}
     return Manifest(obj, item.origin, whole)
 
 

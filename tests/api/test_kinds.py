@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.admission.read_fields import SHAPES
 from kwhatif.api.kinds import GROUPS, IDLE, KEPT_WHOLE, KINDS, READ, TABLE, TEMPLATES, kind_named, plural_of, struct_for
 from kwhatif.redaction.object_rules import RULES
 from tests.builders import IN_TREE
@@ -29,7 +28,6 @@ def test_what_is_read_can_be_redacted() -> None:
 
 def test_what_plugins_and_admission_read_is_in_the_table() -> None:
     assert {kind for plugin in IN_TREE.values() for kind in plugin.reads} <= KINDS.keys()
-    assert SHAPES.keys() <= GROUPS.keys()
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from typing import IO, Any
 
 import msgspec
 
+from kwhatif.api.checked import check
 from kwhatif.api.decode import convert, decode_json
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.meta import Resource
@@ -168,12 +169,13 @@ def _objects(listed: Any, kind: str) -> list[Resource]:
 
 def _whole(listed: Any, kind: str) -> list[dict[str, Any]]:
     objects = decoded_list(listed, dict[str, Any])
-    for i, (obj, checked) in enumerate(zip(objects, decoded_list(listed, Resource), strict=True)):
+    for i, (obj, common) in enumerate(zip(objects, decoded_list(listed, Resource), strict=True)):
+        group = KEPT_WHOLE[kind]
         try:
-            check_name(checked)
+            check_name(common)
+            check(obj, group, kind)
         except InputError as error:
             raise inside(error, "", f"$[{i}]") from None
-        group = KEPT_WHOLE[kind]
         obj["kind"], obj["apiVersion"] = kind, obj.get("apiVersion") or (f"{group}/v1" if group else "v1")
     return objects
 

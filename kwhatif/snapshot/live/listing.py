@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from kwhatif import bounds
+from kwhatif.api.checked import check
 from kwhatif.api.decode import decode_json, decode_list
 from kwhatif.api.kinds import Kind
 from kwhatif.api.meta import Resource
@@ -153,7 +154,11 @@ class ListReader:
                     prune_object(obj)
                 listing.objects += objects
             if kind.whole:
-                for found in decode_list(items, dict[str, Any]):
+                for i, found in enumerate(decode_list(items, dict[str, Any])):
+                    try:
+                        check(found, kind.group, kind.name)
+                    except InputError as error:
+                        raise inside(error, "", f"$[{i}]") from None
                     whole = {"apiVersion": kind.api_version(version), "kind": kind.name, **found}
                     prune_whole(whole, kind.name, listing.dropped, keep_templates=self.keep_templates)
                     listing.whole.append(whole)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import force_setattr
 
+from kwhatif.api.checked import check
 from kwhatif.api.decode import convert, decode_json, decode_list
 from kwhatif.api.kinds import KINDS, Objects, struct_for
 from kwhatif.api.meta import Resource
@@ -217,6 +218,17 @@ def resource_of(item: Item, struct: type[R], *, generated_names: bool = False) -
     if not obj.kind:
         force_setattr(obj, "kind", item.kind)
     return obj
+
+
+def plain_of(item: Item, *, checked: bool = False) -> dict[str, Any]:
+    """An object as plain values, with apiVersion and kind. Raises InputError; if ``checked``, for any misfit in it."""
+    try:
+        plain = {"apiVersion": item.api_version, "kind": item.kind, **decode(item.value, dict[str, Any])}
+        if checked:
+            check(plain, item.api_version.rpartition("/")[0], item.kind)
+    except InputError as error:
+        raise inside(error, item.source, item.place) from None
+    return plain
 
 
 def check_name(obj: Resource, *, generated_names: bool = False) -> None:

@@ -14,6 +14,7 @@ from kwhatif.admission.pipeline import DEFAULT_PLUGINS
 from kwhatif.admission.plugins.priority import SYSTEM_CLASSES
 from kwhatif.admission.server import ApiServer
 from kwhatif.admission.world import World, name_of, namespace_of
+from kwhatif.api.checked import check
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.devices import ResourceClaim
@@ -136,19 +137,26 @@ class _Expansion:
     def run(self, *, anew: bool) -> Expanded:
         # Whoever applies definitions together with what they define does so first.
         for manifest in sorted(self._manifests, key=lambda manifest: manifest.obj.kind != "CustomResourceDefinition"):
-            obj, kind = whole_of(manifest), manifest.obj.kind or ""
-            if makes_pods(obj, self._templates):
-                there = self._world.get(kind, namespace_of(obj), name_of(obj)) if anew and kind != "Pod" else None
-                if there is not None:
-                    self._forget(there)
-                self._workload(obj, str(manifest.origin))
-            elif kind == "PersistentVolumeClaim":
-                self._claim(obj, str(manifest.origin))
-            elif self._server.judges(obj) or kept_whole(obj["apiVersion"], kind):
-                self._put(obj, str(manifest.origin))
-            else:
-                self._done.unknown[spelt(obj["apiVersion"], kind)] += 1
+            try:
+                self._take(whole_of(manifest), str(manifest.origin), anew=anew)
+            except InputError as error:
+                raise error.at(str(manifest.origin)) from None
         return self._done
+
+    def _take(self, obj: Object, origin: str, *, anew: bool) -> None:
+        """One object of a manifest."""
+        kind = obj["kind"]
+        if makes_pods(obj, self._templates):
+            there = self._world.get(kind, namespace_of(obj), name_of(obj)) if anew and kind != "Pod" else None
+            if there is not None:
+                self._forget(there)
+            self._workload(obj, origin)
+        elif kind == "PersistentVolumeClaim":
+            self._claim(obj, origin)
+        elif self._server.judges(obj) or kept_whole(obj["apiVersion"], kind):
+            self._put(obj, origin)
+        else:
+            self._done.unknown[spelt(obj["apiVersion"], kind)] += 1
 
     def _put(self, obj: Object, origin: str) -> None:
         """What makes no pods; much of it admission and scheduling look up."""
@@ -190,6 +198,7 @@ class _Expansion:
 
     def _workload(self, obj: Object, origin: str) -> None:
         if obj["kind"] == "Pod" and _stored(obj):
+            check(obj, "", "Pod")
             self._world.put(obj)
             self._done.pods.append(self._asked(obj, origin, "", ()))
             return
@@ -313,7 +322,7 @@ def called(obj: Object) -> str:
 def _check_size(obj: Object, origin: str) -> None:
     """Raises InputError for a number of pods that is surely a slip, and that nobody would wait for."""
     for key in ("replicas", "parallelism"):
-        number = (obj.get("spec") or {}).get(key)
+        number = section(obj, "spec").get(key)
         if isinstance(number, int) and number > MOST_PODS:
             problem = f"expected no more than {MOST_PODS} pods, found {number}"
             raise InputError(problem, source=origin, place=f"$.spec.{key}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.decoding import fill_empty_items, misshapen
 from kwhatif.admission.world import World, plain
 from kwhatif.api.core import Node
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED
@@ -37,7 +36,6 @@ def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
     for objects in snapshot.whole.values():
         for whole in objects:
             if whole["metadata"].get("namespace", "") in {"", *namespaces}:
-                fill_empty_items(whole)
                 _check(whole, snapshot.source)
                 world.put(whole)
     return world
@@ -45,11 +43,8 @@ def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
 
 def _check(whole: Object, source: str) -> None:
     """Raises InputError if controllers could not make sense of an object."""
-    refused = misshapen(whole)
-    problem = refused.message if refused is not None else ""
-    if not problem and ((whole.get("spec") or {}).get("replicas") or 0) < 0:
+    if ((whole.get("spec") or {}).get("replicas") or 0) < 0:
         problem = f"spec.replicas: expected no less than 0, found {whole['spec']['replicas']}"
-    if problem:
         raise InputError(f"{whole['kind']} {described(whole['metadata']['name'])}: {problem}", source=source)
 
 

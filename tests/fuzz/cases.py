@@ -1,0 +1,171 @@
+"""Inputs that are wrong in one place each: every place of every kind of document, with values of every type.
+
+An input has a number. One round of them goes through all places, each with some value and some command; a seed and a
+number say which.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import yaml
+
+from kwhatif.api.field_types import FieldType, newest_types
+from kwhatif.api.kinds import READ, kind_named
+from kwhatif.snapshot.format.model import API_VERSION, KIND
+from tests.fuzz.commands import COMMANDS
+from tests.fuzz.places import Json, minimal, places_in, places_of, with_value
+from tests.fuzz.places import Path as Steps
+from tests.fuzz.wrong import VALUES
+
+_HERE = Path(__file__).parent
+_SCENARIOS = _HERE.parent / "data" / "scenarios.jsonl"
+_HOLE = "the value that is wrong"
+_SORTS = {
+    "ClusterEdits": "edits",
+    "GatePolicy": "gate",
+    "KubeSchedulerConfiguration": "configuration",
+    "Policy": "configuration",
+    "Job": "custom",
+}
+# Documents of few places have more turns than those of thousands.
+_TURNS = {"custom": 20, "edits": 20, "gate": 20, "configuration": 20, "rules": 3}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A good document, or an object of a good cluster (``number`` says which); ``type`` is what the table calls it."""
+
+    sort: str
+    name: str
+    good: Json
+    type: FieldType
+    places: tuple[Steps, ...]
+    number: int = -1
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input: the text of the file that is wrong, that of the good one, and the command that reads it.
+
+    Of a ``page`` it is a line for each path of an API server, with the answer.
+    """
+
+    sort: str
+    name: str
+    bad: str
+    good: str
+    command: str
+
+    def __str__(self) -> str:
+        return f"{self.command}: {self.name}"
+
+
+@cache
+def documents(file: str) -> list[Json]:
+    return list(yaml.safe_load_all((_HERE / file).read_text("utf-8")))
+
+
+@cache
+def subjects() -> tuple[Subject, ...]:
+    """All documents in which something can be wrong."""
+    return tuple(_subjects())
+
+
+def _subjects() -> Iterator[Subject]:
+    types, cluster = newest_types(), documents("cluster.yaml")
+    there = {(obj["apiVersion"], obj["kind"]) for obj in (*cluster, *documents("documents.yaml"))}
+    for number, obj in enumerate(cluster):
+        for sort in ("manifest", "snapshot", "page"):
+            yield _subject(sort, obj, number)
+    for obj in documents("release.yaml"):
+        yield _subject("manifest", obj)
+    for obj in documents("documents.yaml"):
+        yield _subject(_SORTS.get(obj["kind"], "rules"), obj)
+    for kind, versions in types.versions.items():
+        for version in versions:
+            served = types.served(version, kind)
+            if served is not None and (version, kind) not in there:
+                body = minimal(FieldType("struct", served.type), types)
+                metadata = {"name": "some"} | ({"namespace": "shop"} if served.namespaced else {})
+                yield _subject("manifest", {**body, "apiVersion": version, "kind": kind, "metadata": metadata})
+    scenario = json.loads(_SCENARIOS.read_text("utf-8").splitlines()[0])
+    yield Subject("scenario", "scenario", scenario, FieldType("scalar", "any"), tuple(places_in(scenario)))
+
+
+def _subject(sort: str, obj: Json, number: int = -1) -> Subject:
+    types = newest_types()
+    served = types.served(obj["apiVersion"], obj["kind"])
+    type_ = FieldType("struct", served.type) if served else FieldType("scalar", "any")
+    places = dict.fromkeys((*places_in(obj), *places_of(type_, types)))
+    return Subject(sort, f"{obj['apiVersion']} {obj['kind']}", obj, type_, tuple(places), number)
+
+
+@cache
+def _all_places() -> tuple[tuple[Subject, Steps], ...]:
+    return tuple(
+        (subject, place)
+        for subject in subjects()
+        for place in subject.places
+        for _ in range(_TURNS.get(subject.sort, 1))
+    )
+
+
+def cases(seed: int, start: int, stop: int) -> Iterator[Case]:
+    """The inputs of these numbers."""
+    everywhere = _all_places()
+    for number in range(start, stop):
+        round_, place = divmod(number, len(everywhere))
+        subject, path = everywhere[_order(seed, round_, len(everywhere))[place]]
+        yield _case(subject, path, Random(f"{seed} {number}"))
+
+
+@cache
+def _order(seed: int, round_: int, number: int) -> Sequence[int]:
+    order = list(range(number))
+    Random(f"{seed} {round_}").shuffle(order)
+    return order
+
+
+def _case(subject: Subject, path: Steps, random: Random) -> Case:
+    value = random.choice(VALUES)
+    bad = with_value(subject.good, path, _HOLE, subject.type, newest_types())
+    wrapped = [_wrapped(subject, obj, random.getstate()) for obj in (bad, subject.good)]
+    written = _answers if subject.sort == "page" else json.dumps
+    texts = [written(obj).replace(f'"{_HOLE}"', value) for obj in wrapped]
+    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    shown = value if len(value) < 60 else f"{value[:57]}..."
+    bad_text, good_text = texts
+    command = random.choice(COMMANDS[subject.sort])
+    return Case(subject.sort, f"{subject.name} {where} = {shown}", bad_text, good_text, command)
+
+
+def _answers(by_path: Json) -> str:
+    """A line for each answer of a server: its path and what it is."""
+    return "\n".join(f"{path} {json.dumps(answer)}" for path, answer in by_path.items())
+
+
+def _wrapped(subject: Subject, obj: Json, state: Any) -> Json:
+    """An object of a cluster in its cluster: a list, a snapshot, or an API server's answers; else what it is."""
+    if subject.sort not in ("snapshot", "page"):
+        return obj
+    objects = list(documents("cluster.yaml"))
+    objects[subject.number] = obj
+    random = Random()
+    random.setstate(state)
+    if subject.sort == "snapshot" and random.random() < 0.5:
+        return {"apiVersion": "v1", "kind": "List", "items": objects}
+    by_kind: dict[str, list[Json]] = {}
+    for place, one in enumerate(objects):
+        by_kind.setdefault(documents("cluster.yaml")[place]["kind"], []).append(one)
+    if subject.sort == "page":
+        told = {kind_named(kind): listed for kind, listed in by_kind.items()}
+        return {kind.path(kind.versions[0]): {"kind": f"{kind.name}List", "items": told.get(kind, [])} for kind in READ}
+    metadata = {"takenAt": "2026-03-01T12:00:00Z", "kubernetesVersion": "v1.36.1"}
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "objects": by_kind}

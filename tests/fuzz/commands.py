@@ -1,0 +1,87 @@
+"""Every command that reads files, as it is asked about the one that is wrong.
+
+In the words of a command ``{bad}`` is the file that is wrong and ``{good}`` the same before that; ``{cluster}`` and
+``{release}`` are a cluster and what comes to it, and ``{out}`` stands for any file to write.
+"""
+
+from __future__ import annotations
+
+_EDITS = (
+    "--scale Deployment/shop/web=3 --scale StatefulSet/shop/db=2 --add-nodes 1 --like n1 --remove-node n2 "
+    "--set n1.allocatable.cpu=16 --label n1=disk=hdd --taint n1=a=b:NoExecute --delete shop/db-0"
+)
+
+COMMANDS = {
+    "manifest": (
+        "place {bad} --snapshot {cluster} -o wide",
+        "place {bad} --snapshot {cluster} --timeline -o json",
+        "explain {bad} --snapshot {cluster}",
+        "diff --snapshot {cluster} --old {good} --new {bad}",
+        "diff {bad} --snapshot {cluster} --policy default --policy default@1.31",
+        "gate {bad} --base {good} --snapshot {cluster}",
+        "gate {bad} --snapshot {cluster} -o sarif",
+        "capacity {bad} --snapshot {cluster} --limit 30",
+        "capacity {bad} --snapshot {cluster} --release --limit 3",
+        "expand {bad}",
+        "expand {bad} --snapshot {cluster} -o yaml",
+        "expand {bad} --snapshot {cluster} --verb create",
+        "expand {bad} --snapshot {cluster} --verb apply",
+        "expand {bad} --snapshot {cluster} --verb replace",
+        "expand {bad} {release} --snapshot {cluster}",
+        "place {bad} {release} --snapshot {cluster}",
+        "snapshot trim {bad} --snapshot {cluster} --steps 5 -o {out}.json",
+        "snapshot redact {bad} -o {out}.yaml --translation {out}.translation",
+    ),
+    "snapshot": (
+        "place {release} --snapshot {bad} --with-pending -o wide",
+        "place {release} --snapshot {bad} --timeline",
+        "place --with-pending --snapshot {bad} " + _EDITS,
+        "explain {release} --snapshot {bad}",
+        "explain shop/waiting --snapshot {bad}",
+        "diff {release} --snapshot {cluster} --snapshot {bad}",
+        "diff --replay all --snapshot {bad} --policy default --policy default@1.31",
+        "gate {release} --snapshot {bad}",
+        "capacity {release} --snapshot {bad} --limit 30",
+        "drain n1 --snapshot {bad} --ignore-daemonsets --delete-emptydir-data --force",
+        "expand {release} --snapshot {bad}",
+        "snapshot info --nodes {bad}",
+        "snapshot info {bad} " + _EDITS,
+        "snapshot convert {bad} -o {out}.json",
+        "snapshot convert {bad} -o {out}.json --format list",
+        "snapshot diff {cluster} {bad}",
+        "snapshot redact {bad} -o {out}.json --translation {out}.translation",
+        "snapshot trim shop/waiting --snapshot {bad} --steps 5 -o {out}.json",
+        "snapshot validate {bad}",
+    ),
+    "custom": (
+        "place {bad} --snapshot {cluster} --pod-template-path example.com/Job=$.spec.template",
+        "expand {bad} --pod-template-path example.com/Job=$.spec.template",
+        "gate {bad} --base {good} --snapshot {cluster} --pod-template-path example.com/Job=$.spec.template",
+        "capacity {bad} --snapshot {cluster} --limit 30 --pod-template-path example.com/Job=$.spec.template",
+    ),
+    "rules": (
+        "expand {bad} {release}",
+        "expand {bad} {custom} --pod-template-path example.com/Job=$.spec.template",
+        "place {bad} {release} --snapshot {cluster}",
+    ),
+    "configuration": (
+        "policy show -f {bad}",
+        "policy validate {bad}",
+        "policy convert -f {bad}",
+        "place {release} --snapshot {cluster} --policy {bad}",
+        "diff {release} --snapshot {cluster} --policy default --policy {bad}",
+        "snapshot redact {cluster} {bad} -o {out}.json --translation {out}.translation",
+    ),
+    "edits": (
+        "place {release} --snapshot {cluster} --edits {bad}",
+        "snapshot info {cluster} --edits {bad}",
+        "drain n1 --snapshot {cluster} --ignore-daemonsets --force --edits {bad}",
+    ),
+    "gate": ("gate {release} --snapshot {cluster} --config {bad}",),
+    "scenario": ("conformance {bad}",),
+    "page": (
+        "snapshot dump --kubeconfig x -o {out}.json",
+        "snapshot dump --kubeconfig x -o {out}.json --redact --translation {out}.translation",
+    ),
+}
+"""Sort of file -> the commands that read one."""
