@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -34,7 +35,7 @@ Key = tuple[str, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer; a body that is no text is JSON."""
+    """An answer; a body that is neither text nor bytes is JSON."""
 
     status: int = 200
     body: Any = None
@@ -44,6 +45,8 @@ class Answer:
     @property
     def data(self) -> bytes:
         body = status_of(self.status) if self.body is None else self.body
+        if isinstance(body, bytes):
+            return body
         return body.encode() if isinstance(body, str) else json.dumps(body).encode()
 
 
@@ -65,7 +68,29 @@ class Slam:
     """The connection is closed before anything is said."""
 
 
-Fault = Answer | Cut | Silence | Slam
+@dataclass(frozen=True)
+class Drip:
+    """The true answer, a byte at a time, until the server is closed."""
+
+    pause: float = 0.05
+
+
+@dataclass(frozen=True)
+class Raw:
+    """These bytes in place of an answer, after which the connection ends."""
+
+    data: bytes
+
+
+@dataclass(frozen=True)
+class InTurn:
+    """Another answer each time, by its number."""
+
+    answer: Callable[[int], Answer]
+    numbers: Iterator[int] = field(default_factory=count, compare=False)
+
+
+Fault = Answer | Cut | Silence | Slam | Drip | Raw | InTurn
 
 
 @dataclass
@@ -241,6 +266,13 @@ class ApiServer:
                 match fault:
                     case Answer():
                         self._send(fault)
+                    case InTurn():
+                        self._send(fault.answer(next(fault.numbers)))
+                    case Drip():
+                        self._drip(server._answer(user, key), fault.pause)
+                    case Raw():
+                        self.close_connection = True
+                        self.wfile.write(fault.data)
                     case Cut():
                         answer = server._answer(user, key)
                         self._send(answer, part=int(len(answer.data) * fault.after), told=fault.told)
@@ -252,6 +284,16 @@ class ApiServer:
                         self.connection.shutdown(socket.SHUT_RDWR)
                     case None:
                         self._send(server._answer(user, key))
+
+            def _drip(self, answer: Answer, pause: float) -> None:
+                self.close_connection = True
+                self.send_response(answer.status)
+                self.send_header("Content-Length", str(len(answer.data)))
+                self.end_headers()
+                for byte in answer.data:
+                    if server._closing.wait(pause):
+                        break
+                    self.wfile.write(bytes([byte]))
 
             def _send(self, answer: Answer, part: int | None = None, *, told: bool = True) -> None:
                 self.send_response(answer.status)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,56 @@ def test_a_bad_token_is_one_line(server: ApiServer, tmp_path: Path) -> None:
     assert ran.err == (
         f"kwhatif: loop ({server.url}): version: unauthorized (401): the credentials are missing, wrong or expired\n"
     )
+
+
+def test_a_file_with_a_token_may_end_in_a_newline(server: ApiServer, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("admin\n")
+    assert len(dumped(server, tmp_path, user={"tokenFile": str(tmp_path / "token")}).objects.of(Node)) == 67
+    assert {tuple(asked.headers["authorization"]) for asked in server.requests} == {("Bearer admin",)}
+
+
+@pytest.mark.parametrize("token", ["hunter2\nX: y", "hunter2\0", "hunter2\u20ac", "hunter2\u00fc"])
+def test_a_token_that_cannot_be_sent_is_not_told(token: str, server: ApiServer, tmp_path: Path) -> None:
+    ran = dump(server, tmp_path, token=token)
+    problem = "cannot be reached: the bearer token holds a character that cannot be sent"
+    assert (ran.code, ran.err) == (2, f"kwhatif: loop ({server.url}): {problem}\n")
+    assert server.requests == []
+
+
+def test_nor_is_a_name_that_cannot_be_sent(server: ApiServer, tmp_path: Path) -> None:
+    ran = dump(server, tmp_path, "--as", "hunter2\n")
+    assert ran.code == 2
+    assert "the header impersonate-user holds a character that cannot be sent" in ran.err
+    assert "hunter2" not in ran.err
+
+
+def test_what_a_library_says_of_a_header_is_not_told(
+    server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, headers: Any, **__: Any) -> Any:
+        raise ValueError(f"Invalid header value {headers['authorization'].encode()!r}")
+
+    monkeypatch.setattr("urllib3.PoolManager.request", refuse)
+    ran = dump(server, tmp_path, token="hunter2")
+    assert ran.code == 2
+    assert "hunter2" not in ran.err
+
+
+@pytest.mark.posix
+def test_an_exec_plugin_that_never_ends_is_ended(server: ApiServer, tmp_path: Path) -> None:
+    sleeper = f"echo $$ > {tmp_path}/process; exec sleep 1000"
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "args": ["-c", sleeper]}
+    ran = dump(server, tmp_path, "--timeout", "0.5", user={"exec": plugin})
+    assert ran.code == 2
+    assert "(--timeout)" in ran.err
+    process = int((tmp_path / "process").read_text())
+    for _ in range(1000):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
+    pytest.fail("the plugin is still there")
 
 
 def test_an_exec_plugin_gives_the_token(server: ApiServer, tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ from kwhatif.snapshot.live.live_cluster import Reply
 from kwhatif.snapshot.load import load_snapshot
 from tests.cli.running import run
 from tests.snapshot.dumping import dump
-from tests.snapshot.server import Answer, ApiServer, Cut, Fault, Slam, objects_in, status_of
+from tests.snapshot.server import Answer, ApiServer, Cut, Drip, Fault, InTurn, Raw, Silence, Slam, objects_in, status_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "dump.md"
 PODS, NODES = 389, 67
@@ -36,12 +38,39 @@ class Row:
     times: int = 10**9
     after: int = 0
     kind: str = "Pod"
+    words: tuple[str, ...] = ()
 
 
 def refusal(code: int, message: str = "") -> Answer:
     return Answer(code, status_of(code, message))
 
 
+def kind_of(kind: str) -> Answer:
+    return Answer(200, {"kind": kind, "apiVersion": "v1", "items": []})
+
+
+def page(items: Any, following: Any = None, **metadata: Any) -> Answer:
+    """A page of pods, after which another one follows."""
+    return Answer(200, {"kind": "PodList", "metadata": {"continue": following, **metadata}, "items": items})
+
+
+def node_with(cpu: str) -> Answer:
+    status = {"allocatable": {"cpu": cpu}}
+    return Answer(200, {"kind": "NodeList", "items": [{"metadata": {"name": "n"}, "status": status}]})
+
+
+IN_TIME, HURRIED = "the cluster was not read within 0.5 seconds (--timeout)", ("--timeout", "0.5")
+IMPATIENT, PATIENT = ("--request-timeout", "0.1"), ("--request-timeout", "1")
+LATER = Answer(503, headers={"Retry-After": "31536000"})
+GZIP, BR = {"Content-Encoding": "gzip"}, {"Content-Encoding": "br"}
+NO_ITEMS = Answer(200, {"kind": "ServiceList", "items": None})
+NO_SERVICES = b'{"kind": "ServiceList", "items": []}'
+PACKED = gzip.compress(b'{"kind": "PodList", "items": []}')
+DAMAGED = PACKED[:-8] + b"8bytes!!"
+BOMB = gzip.compress(b'{"kind": "PodList", "items": [' + b" " * 2**23)
+CUT = "ends too early"
+PODS_OF = '{"kind": "PodList", "items": [{"metadata": {"name": "p"}, "spec": {"priority": %s}}]}'
+OK, CHUNKED = b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 HTML = Answer(200, "<html><body>Sign in</body></html>", type="text/html")
 
 TABLE = (
@@ -126,6 +155,91 @@ TABLE = (
         NOTHING,
         "the next page is the same page again",
     ),
+    # --- answers without end
+    Row(
+        "pages with a new token each time and nothing in them",
+        "/api/v1/pods",
+        InTurn(lambda number: page([], f"{number}")),
+        NOTHING,
+        "list of pods: 10 pages in a row hold nothing, and more are said to follow",
+    ),
+    Row(
+        "pages with two tokens in turn and nothing in them",
+        "/api/v1/pods",
+        InTurn(lambda number: page([], "even" if number % 2 else "odd")),
+        NOTHING,
+        "the next page is one that was there before",
+    ),
+    Row(
+        "pages with two tokens in turn and the same object in them",
+        "/api/v1/pods",
+        InTurn(lambda number: page([{"metadata": {"name": "p"}}], "even" if number % 2 else "odd")),
+        NOTHING,
+        "the next page is one that was there before",
+    ),
+    Row("a byte now and then", "/api/v1/nodes", Drip(), NOTHING, IN_TIME, words=HURRIED),
+    Row("a byte now and then for the version", "/version", Drip(), NOTHING, IN_TIME, words=HURRIED),
+    Row("no answer, once", "/api/v1/pods", Silence(), COMPLETE, "no answer within", 1, 2, words=PATIENT),
+    Row("no answer for ever", "/api/v1/pods", Silence(), NOTHING, "no answer within the time allowed", words=IMPATIENT),
+    Row("a 503 with `Retry-After` of a year", "/api/v1/pods", LATER, COMPLETE, "asking again", times=1),
+    Row("410 for ever", "/api/v1/pods", refusal(410), NOTHING, "expires before it is read (410)"),
+    # --- answers that are something else
+    Row("a list of another kind", "/api/v1/pods", kind_of("NodeList"), NOTHING, 'a PodList, found kind "NodeList"'),
+    Row("a list of no kind", "/api/v1/pods", Answer(200, {"items": []}), NOTHING, 'expected a PodList, found kind ""'),
+    Row("one object in place of a list", "/api/v1/pods", kind_of("Pod"), NOTHING, 'a PodList, found kind "Pod"'),
+    Row("a list of another group", "/apis/apps/v1/daemonsets", kind_of("JobList"), NOTHING, 'found kind "JobList"'),
+    Row("a list without items", "/api/v1/pods", Answer(200, {"kind": "PodList"}), NOTHING, "a PodList without items"),
+    Row(
+        "a list whose items are null", "/api/v1/services", Answer(200, {"kind": "ServiceList", "items": None}), COMPLETE
+    ),
+    Row("a list whose items are an object", "/api/v1/pods", page({}), NOTHING, "expected a list, found an object"),
+    Row("a JSON array", "/api/v1/pods", Answer(200, []), NOTHING, "expected an object, found a list"),
+    Row("an empty body", "/api/v1/pods", Answer(200, ""), NOTHING, "not valid JSON: the text ends too early"),
+    Row("JSON that is not UTF-8", "/api/v1/pods", Answer(200, b'{"kind": "\xff"}'), NOTHING, "not valid UTF-8"),
+    Row("lists in lists without end", "/api/v1/pods", Answer(200, "[" * 99_999), NOTHING, "list of pods: "),
+    Row("204 without a body", "/api/v1/pods", Answer(204, ""), NOTHING, "the server answers 204"),
+    Row("405", "/api/v1/pods", refusal(405), NOTHING, "the server answers 405"),
+    Row("a redirect to itself", "/api/v1/pods", Answer(307, "", {"Location": "/api/v1/pods"}), NOTHING, "answers 307"),
+    Row("401 for the first question", "/version", refusal(401), NOTHING, "version: unauthorized (401)"),
+    Row("403 for all lists", "/api/v1/.*|/apis/.*", refusal(403, "no"), NOTHING, "the nodes cannot be read"),
+    Row("a version without a version", "/version", Answer(200, {}), NOTHING, "this is no Kubernetes API server"),
+    Row("a version that is a number", "/version", Answer(200, {"gitVersion": 5}), NOTHING, "no Kubernetes API server"),
+    Row("HTML in place of the API groups", "/apis", HTML, COMPLETE),
+    Row("API groups of the wrong shape", "/apis", Answer(200, {"groups": 5}), COMPLETE),
+    Row("HTML in place of the scheduler's own pod", "/api/v1/namespaces/kube-system/pods", HTML, COMPLETE),
+    # --- packed answers
+    Row("packed answers", "/api/v1/services", Answer(200, gzip.compress(NO_SERVICES), GZIP), COMPLETE),
+    Row("a packed answer cut in the middle", "/api/v1/pods", Answer(200, PACKED[:-9], GZIP), COMPLETE, CUT, times=1),
+    Row(
+        "a packed answer that is damaged", "/api/v1/pods", Answer(200, PACKED[:-8] + b"8bytes!!", GZIP), NOTHING, "gzip"
+    ),
+    Row(
+        "a packed answer that unpacks without end", "/api/v1/pods", Answer(200, BOMB, GZIP), NOTHING, "unpacks to more"
+    ),
+    Row(
+        "an answer packed in a way that nobody asked for", "/api/v1/pods", Answer(200, b"\x0b\x02", BR), NOTHING, "JSON"
+    ),
+    # --- objects that are not what they should be
+    Row("an object without a name", "/api/v1/pods", page([{}]), NOTHING, "$.items.metadata.name: expected a name"),
+    Row("an object that is a number", "/api/v1/pods", page([5]), NOTHING, "$.items[0]: expected an object"),
+    Row("a number beyond all ranges", "/api/v1/pods", Answer(200, PODS_OF % "1e999"), NOTHING, "list of pods"),
+    Row("a quantity of nonsense", "/api/v1/nodes", node_with("lots"), NOTHING, "status.allocatable.cpu: "),
+    Row("a token that is a number", "/api/v1/pods", page([], 5), NOTHING, "$.metadata.continue: expected a string"),
+    Row("a token of hostile text", "/api/v1/pods", page([], "\r\nX: &limit=1"), NOTHING, "the same page again"),
+    Row("a count that is text", "/api/v1/pods", page([], remainingItemCount="many"), NOTHING, "remainingItemCount"),
+    Row("a refusal of hostile text", "/api/v1/pods", refusal(400, "\x1b[31m\n::error::"), NOTHING, "\\x1b[31m"),
+    Row(
+        "a refusal of a megabyte", "/api/v1/pods", refusal(400, "no" * 500_000), NOTHING, "the server answers 400: nono"
+    ),
+    # --- answers that are no HTTP
+    Row("another protocol", "/api/v1/pods", Raw(b"SSH-2.0-OpenSSH_9.6\r\n"), NOTHING, "asked 6 times"),
+    Row("headers without end", "/api/v1/pods", Raw(OK + b"a: b\r\n" * 5000), NOTHING, "asked 6 times"),
+    Row("a header of a megabyte", "/api/v1/pods", Raw(OK + b"a: " + b"b" * 2**20 + b"\r\n"), NOTHING, "asked 6 times"),
+    Row(
+        "a chunk of a length that is no number", "/api/v1/pods", Raw(CHUNKED + b"many\r\n{}"), NOTHING, "asked 6 times"
+    ),
+    Row("a chunk that is cut", "/api/v1/pods", Raw(CHUNKED + b"ff\r\n{"), COMPLETE, "asking again", times=1),
+    Row("the connection closed for ever", "/api/v1/pods", Slam(), NOTHING, "asked 6 times", after=2),
 )
 
 
@@ -151,7 +265,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.what)
 def test_what_comes_of_a_fault(row: Row, server: ApiServer, tmp_path: Path) -> None:
     server.fail(row.path, row.fault, times=row.times, after=row.after)
-    ran = dump(server, tmp_path)
+    ran = dump(server, tmp_path, *row.words)
     assert row.told in ran.err
     assert ran.out == ""
     left = {path.name for path in tmp_path.iterdir()}
@@ -183,7 +297,7 @@ def test_the_documentation_has_this_table() -> None:
     listed = [line for line in lines if line.startswith("| ") and line.rstrip("| ").endswith(tuple(outcomes.values()))]
     told = {line.split("|")[1].strip(): line.split("|")[2].strip() for line in listed}
     assert {row.what: outcomes[row.outcome] for row in TABLE}.items() <= told.items()
-    assert len(TABLE) >= 15
+    assert len(TABLE) >= 60
 
 
 def test_a_list_that_expires_is_begun_anew_and_in_the_end_asked_for_as_a_whole(

@@ -22,6 +22,7 @@ ATTEMPTS = 6
 """So often the same thing is asked."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
+_LONGEST_MESSAGE = 1000
 _BUSY = frozenset({408, 429, 500, 502, 503, 504})
 
 
@@ -123,5 +124,6 @@ def _said(reply: Reply) -> str:
     try:
         status = decode_json(reply.body, _Status)
     except InputError:
-        return str(reply.status)
-    return f"{reply.status}: {status.message}" if status.kind == "Status" and status.message else str(reply.status)
+        status = _Status()
+    told = (status.message or "")[:_LONGEST_MESSAGE] if status.kind == "Status" else ""
+    return f"{reply.status}: {told}" if told else str(reply.status)

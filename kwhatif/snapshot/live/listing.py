@@ -136,7 +136,8 @@ class ListReader:
                 # An answer without a length that was cut looks like a complete one.
                 if attempt + 1 < CUT_SHORT:
                     continue
-                raise self.asker.nonsense(what, f"{error.problem}, found in what the server answers") from None
+                place = f"{error.place}: " if error.place.startswith("$") else ""
+                raise self.asker.nonsense(what, f"{place}{error.problem}, found in what the server answers") from None
             if page.kind != f"{kind.name}List":
                 raise self.asker.nonsense(what, f"expected a {kind.name}List, found kind {described(page.kind or '')}")
             if page.items is _NONE:

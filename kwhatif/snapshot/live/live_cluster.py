@@ -27,6 +27,7 @@ from kwhatif.snapshot.read.unpacking import unpacked
 
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 _LIBRARY_WORDS = re.compile(r"^(Invalid kube-config file\. |Invalid kube-config\. |\[Errno \d+\] )+")
+_NOT_SENT = "the request could not be sent"
 _TEMPORARY_ADDRESS = re.compile(r" \(_ssl\.c:\d+\)")
 _MOST_SECONDS_TO_CONNECT = 10.0
 
@@ -138,11 +139,15 @@ class LiveCluster:
             try:
                 body = unpacked(reply.stream(decode_content=False), bounds.ANSWER_BYTES)
             except InputError as error:
-                raise Dropped(f"{error}, in an answer of the server", final=True) from None
+                raise Dropped(str(error)) from None
             finally:
                 reply.close()
-        except (errors.HTTPError, OSError, ValueError) as error:
-            raise _dropped(error, errors) from None
+        except (errors.HTTPError, OSError) as error:
+            dropped = _dropped(error, errors)
+            raise Dropped(_NOT_SENT) if headers.get("authorization", _NOT_SENT) in str(dropped) else dropped from None
+        except ValueError:
+            # What libraries say of a request may quote it.
+            raise Dropped(_NOT_SENT, final=True) from None
         return Reply(reply.status, reply.headers, body)
 
 
@@ -237,7 +242,8 @@ class _Program(subprocess.Popen[Any]):
         try:
             return super().communicate(input, self._limit)
         except subprocess.TimeoutExpired:
-            self.kill()
+            with self:
+                self.kill()
             raise TimeoutError("exec: no credentials within the time allowed (--timeout)") from None
 
 
