@@ -8,7 +8,16 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import Without, grouped
-from kwhatif.cli.options import EngineOptions, Namespace, ReadingOptions, Tables, TablesOutput, argument, option
+from kwhatif.cli.options import (
+    EngineOptions,
+    Namespace,
+    ReadingOptions,
+    Snapshots,
+    Tables,
+    TablesOutput,
+    argument,
+    option,
+)
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -18,11 +27,17 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 @grouped
 def diff(
-    snapshot: Annotated[
-        list[str], option("--snapshot", metavar="FILE", help="The cluster; given twice, one for each side.")
-    ],
+    snapshot: Snapshots,
     files: Annotated[
         list[str] | None, argument(metavar="FILE", help="Manifests with the pods, the same for both sides.")
+    ] = None,
+    against_snapshot: Annotated[
+        list[str] | None,
+        option(
+            "--against-snapshot",
+            metavar="FILE",
+            help="Another cluster, for side B; --snapshot is that of side A then (repeatable).",
+        ),
     ] = None,
     policy: Annotated[
         list[str] | None,
@@ -59,7 +74,8 @@ def diff(
 ) -> None:
     """Compare what two policies, two Kubernetes versions, two clusters or two sets of manifests come to.
 
-    Where both sides hold the same nodes for the best, the same one is chosen: ties are no difference.
+    Each side places the pods that 'kwhatif place' does. Where both hold the same nodes for the best, the same one is
+    chosen: ties are no difference.
 
     Exit codes: 0 nothing differs, 1 something does, 2 usage or input error.
     """
@@ -67,9 +83,9 @@ def diff(
     from kwhatif.whatif.diff.question import Diff
     from kwhatif.whatif.stages.sequence import ask
 
-    both, a, b, policies = files or [], old or [], new or [], policy or []
-    check_stdin(*both, *a, *b, *snapshot, *policies, *(edits.edits or ()))
-    question = Diff([[path] for path in snapshot], policies, both, a, b, replay or ())
+    both, a, b, policies, against = files or [], old or [], new or [], policy or [], against_snapshot or []
+    check_stdin(*both, *a, *b, *snapshot, *against, *policies, *(edits.edits or ()))
+    question = Diff([snapshot, against] if against else [snapshot], policies, both, a, b, replay or ())
     inputs = Inputs(namespace=namespace, edits=edits or None, reading=reading)
     result = ask(question, *question.cases(inputs, engine))
     text = rendered(result, output, lambda: diff_blocks(result, everything=everything))

@@ -33,14 +33,15 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
     shown = result.changes[:most]
     moved = [change for change in shown if change.what == "moved"]
     others = [change for change in shown if change.what != "moved"]
-    rows = [(change.pod, change.node_a, change.node_b, _deciders(change)) for change in moved]
+    rows = [(_called(change), change.node_a, change.node_b, _deciders(change)) for change in moved]
     blocks += titled("MOVED", ("pod", "from (A)", "to (B)", "decided by"), rows)
     blocks += _scores(moved, result.changes, everything)
-    rows = [(change.pod, _WORDS[change.what], *_ends(change)) for change in others]
+    rows = [(_called(change), _WORDS[change.what], *_ends(change)) for change in others]
     blocks += titled("OTHERWISE", ("pod", "what", "A", "B"), rows)
     if len(result.changes) > most:
         blocks.append(Lines((f"{counted(len(result.changes) - most, 'pod')} more; --all shows them",)))
     away = [(each.side, each.object, each.message) for each in result.refusals]
+    blocks += _rollouts(result)
     blocks += titled("REFUSED BY ONE SIDE", ("side", "object", "message"), away)
     blocks += titled("THE CLUSTER AFTERWARDS", ("", "A", "B", "Δ"), _effects(result), names_from=1)
     blocks += _skews(result, everything)
@@ -68,6 +69,22 @@ def _summary(result: DecisionDiff) -> str:
     if result.refusals:
         parts.append(f"{len(result.refusals)} refused by one side")
     return f"Of {pods}: {', '.join(parts)}."
+
+
+def _called(change: PodChange) -> str:
+    """``shop/web-5d4c7-1``, with the pod that stands for it in B where that is called otherwise."""
+    return f"{change.pod} (B: {change.pod_b.partition('/')[2]})" if change.pod_b else change.pod
+
+
+def _rollouts(result: DecisionDiff) -> list[Block]:
+    """Updates of either side, or of both where they go alike."""
+    told: dict[tuple[str, ...], str] = {}
+    for side, rollouts in (("A", result.a.rollouts), ("B", result.b.rollouts)):
+        for plan in rollouts:
+            row = (plan.object, *map(str, (plan.creates, plan.keeps, plan.removes)), plan.unfinished or "goes through")
+            told[row] = f"{told[row]}, {side}" if row in told else side
+    headers = ("side", "object", "create", "keep", "remove", "outcome")
+    return titled("ROLLOUTS", headers, [(side, *row) for row, side in told.items()])
 
 
 def _deciders(change: PodChange) -> str:

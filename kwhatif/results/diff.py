@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kwhatif.results.parts import Fidelity, Result, Value
+from kwhatif.results.place import RolloutPlan
 
 
 class Side(Value, frozen=True, kw_only=True):
-    """One of the two: what it is called, and how many of its pods found a node or did not."""
+    """One of the two: what it is called, how many of its pods found a node or did not, and how its updates went."""
 
     label: str
     placed: int
     unplaced: int
+    rollouts: tuple[RolloutPlan, ...] = ()
     fidelity: Fidelity
 
 
@@ -33,11 +35,13 @@ class PodChange(Value, frozen=True, kw_only=True):
 
     ``what``: ``moved``, ``pending`` (only A places it), ``placed`` (only B does), ``reason`` (neither does, and
     nodes give other reasons), ``evicted`` or ``spared`` (it runs, and B, or A, evicts it for another), ``only in A`` or
-    ``only in B`` (the other side has no such pod). ``scores`` tell why a pod moved; ``decided_by`` are the plugins
-    that made the difference, the one that did most first, with how much more each gives B's node in B than in A.
+    ``only in B`` (the other side has no such pod). ``pod_b`` is the pod's counterpart in B where that has another name.
+    ``scores`` tell why a pod moved; ``decided_by`` are the plugins that made the difference, the one that did most
+    first, with how much more each gives B's node in B than in A.
     """
 
     pod: str
+    pod_b: str = ""
     what: str
     node_a: str = ""
     node_b: str = ""
@@ -119,7 +123,8 @@ class DecisionDiff(Result, frozen=True, kw_only=True):
 
     @property
     def differs(self) -> bool:
-        return bool(self.changes or self.refusals)
+        stuck_a, stuck_b = ({plan.object for plan in side.rollouts if plan.unfinished} for side in (self.a, self.b))
+        return bool(self.changes or self.refusals or stuck_a != stuck_b)
 
     @property
     def stands_on(self) -> tuple[Fidelity, ...]:

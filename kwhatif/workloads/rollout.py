@@ -32,7 +32,7 @@ class Plan(Iterator[Step]):
         self._ready = ready
         self._resting = False
         self._before = [member.name for member in rollout.members] if rollout else []
-        self._steps: list[Step] = []
+        self.steps: list[Step] = []
 
     def __next__(self) -> Step:
         if self._rollout is None:
@@ -44,7 +44,7 @@ class Plan(Iterator[Step]):
                 pass
             step = self._rollout.take_step()
             if step is not None:
-                self._steps.append(step)
+                self.steps.append(step)
                 return step
             settled = self._rollout.settle(self._ready)
         raise StopIteration
@@ -67,11 +67,11 @@ class Plan(Iterator[Step]):
 
     @property
     def created(self) -> tuple[Object, ...]:
-        return tuple(pod for step in self._steps for pod in step.creates)
+        return tuple(pod for step in self.steps for pod in step.creates)
 
     @property
     def removed(self) -> tuple[str, ...]:
-        return tuple(name for step in self._steps for name in step.removes)
+        return tuple(name for step in self.steps for name in step.removes)
 
     @property
     def kept(self) -> tuple[str, ...]:

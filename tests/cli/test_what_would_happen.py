@@ -16,7 +16,11 @@ WEB = "../samples/manifests/web.yaml"
 NO_SENSE = {
     "diff of one policy": (
         f"diff --snapshot {SAMPLE} --policy default --replay all",
-        "nothing to compare: give --policy or --snapshot twice, or --old and --new",
+        "nothing to compare: give --policy twice, --against-snapshot, or --old and --new",
+    ),
+    "diff of a cluster in two files": (
+        f"diff --snapshot {SAMPLE} --snapshot {CLUSTER} --replay all",
+        "nothing to compare: give --policy twice, --against-snapshot, or --old and --new",
     ),
     "diff of three policies": (
         f"diff --snapshot {SAMPLE} --policy default --policy default@1.33 --policy {PACKING} --replay all",
@@ -31,15 +35,15 @@ NO_SENSE = {
         "name files with pods to schedule, or pods of the snapshot with --replay",
     ),
     "a replay of something else": (
-        f"diff --snapshot {SAMPLE} --snapshot {CLUSTER} --replay running",
+        f"diff --snapshot {SAMPLE} --against-snapshot {CLUSTER} --replay running",
         "--replay running: expected pending, namespace=NAME or all",
     ),
     "a replay of a namespace without pods": (
-        f"diff --snapshot {SAMPLE} --snapshot {CLUSTER} --replay namespace=nowhere",
+        f"diff --snapshot {SAMPLE} --against-snapshot {CLUSTER} --replay namespace=nowhere",
         "--replay namespace=nowhere: the snapshot has no pods in it",
     ),
     "two sides of one standard input": (
-        "diff --snapshot - --snapshot - --replay all",
+        "diff --snapshot - --against-snapshot - --replay all",
         "'-' is given more than once: standard input can be read only once",
     ),
     "capacity that must stop too early": (
@@ -83,7 +87,7 @@ def asked(*words: str, stdin: str = "") -> dict[str, Any]:
 def test_diff_exits_with_1_for_a_difference_unless_told_otherwise() -> None:
     words = ("diff", "--snapshot", SAMPLE, "--policy", "default", "--policy", PACKING, "--replay", "all")
     assert [run(*words).code, run(*words, "--exit-zero").code] == [1, 0]
-    assert run("diff", "--snapshot", SAMPLE, "--snapshot", SAMPLE, "--replay", "all").code == 0
+    assert run("diff", "--snapshot", SAMPLE, "--against-snapshot", SAMPLE, "--replay", "all").code == 0
 
 
 def test_each_side_of_diff_places_what_place_places() -> None:
@@ -100,7 +104,7 @@ def test_each_side_of_diff_places_what_place_places() -> None:
 
 
 def test_diff_says_of_a_node_that_one_side_lacks_that_it_is_not_there() -> None:
-    ran = run("diff", WEB, "--snapshot", SAMPLE, "--snapshot", "../samples/three-nodes.json")
+    ran = run("diff", WEB, "--snapshot", SAMPLE, "--against-snapshot", "../samples/three-nodes.json")
     assert ran.code == 1
     assert "A did not score ada: it has no such node" in ran.out
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
-from kwhatif.errors import UsageError
 from kwhatif.policy.configuration_file import default_configuration, load_configuration
 from kwhatif.results.diff import DecisionDiff, PodChange
 from kwhatif.scheduling.setup import Setup
@@ -20,7 +19,6 @@ from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import features_of
 from kwhatif.whatif.diff.diff import Side, diff
 from kwhatif.whatif.diff.replay import replay
-from kwhatif.whatif.expand.expand import Expanded, Rollout
 from kwhatif.whatif.session import Asked
 from tests.builders import ZONE, budget, node, pod, replica_set
 
@@ -48,7 +46,7 @@ def snapshot_of(*objects: Resource) -> Snapshot:
 
 
 def side(label: str, snapshot: Snapshot, setup: Setup, pods: Sequence[Pod]) -> Side:
-    return Side(label, snapshot, setup, Expanded(pods=[Asked(each) for each in pods]))
+    return Side(label, snapshot, setup, [Asked(each) for each in pods])
 
 
 def compared(snapshot: Snapshot, a: Setup, b: Setup, *pods: Pod, other: Snapshot | None = None) -> DecisionDiff:
@@ -198,13 +196,6 @@ def test_rules_about_the_plugins_that_decided_come_first_though_their_words_do_n
     assert [rule.name for rule in result.rules][: len(touched)] == list(touched)
 
 
-def test_updates_are_no_matter_for_diff() -> None:
-    rollout = Rollout("Deployment default/web", "default", "web.yaml", None, None, None)  # type: ignore[arg-type]
-    a = Side("A", snapshot_of(node("a")), setup_of(), Expanded(rollouts=[rollout]))
-    with pytest.raises(UsageError, match="Deployment default/web is in the cluster already"):
-        diff(a, a)
-
-
 # --- replay
 
 
@@ -212,7 +203,7 @@ def replayed(snapshot: Snapshot, a: Setup, b: Setup) -> DecisionDiff:
     sides = []
     for label, setup in (("A", a), ("B", b)):
         again, pods = replay(snapshot, lambda pod: True, lambda name: True)
-        sides.append(Side(label, again, setup, Expanded(), pods))
+        sides.append(Side(label, again, setup, replayed=pods))
     return diff(*sides)
 
 

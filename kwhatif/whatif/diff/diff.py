@@ -1,31 +1,35 @@
 """What would change? Two runs over the same pods, and a comparison: the engine knows nothing of it.
 
-A tie is no difference: where both sides hold the same nodes for the best, B takes the one that A took.
+Each side places the pods that ``place`` does. A tie is no difference: where both hold the same nodes for the best, B
+takes the one that A took, unless that changes which pods find a node at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from kwhatif.errors import UsageError
 from kwhatif.framework.evaluation import PluginScore
 from kwhatif.results.diff import Away, DecisionDiff, NodeScores, PodChange, Rule
 from kwhatif.results.diff import Side as SideResult
-from kwhatif.results.place import Placement
+from kwhatif.results.place import Placement, RolloutPlan
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features, rows
 from kwhatif.whatif.diff.cluster_use import skews, use_of
+from kwhatif.whatif.diff.pairs import pairs
 from kwhatif.whatif.diff.replay import Replayed
 from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.fidelity.assess import assess
+from kwhatif.whatif.fidelity.ownership import Owners
 from kwhatif.whatif.place.placing import Run
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.place.rolling import roll_out
+from kwhatif.whatif.session import Asked, Session
 
 MOST_EXPLAINED = 50
 """Of so many pods that moved, the scores are told."""
@@ -39,36 +43,48 @@ Scores = dict[str, int] | None
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two: a cluster, who schedules, and the pods. ``replayed`` ones were taken off its nodes before."""
+    """One of the two: a cluster, who schedules, and the pods ``asked`` about.
+
+    ``expand`` says what becomes of manifests, with updates that can be begun. ``replayed`` pods were taken off the
+    cluster's nodes before.
+    """
 
     label: str
     snapshot: Snapshot
     setup: Setup
-    expanded: Expanded
+    asked: Sequence[Asked] = ()
+    expand: Callable[[], Expanded] = Expanded
     replayed: Replayed = field(default_factory=Replayed)
     others: Sequence[str] = ()
 
 
 def diff(a: Side, b: Side) -> DecisionDiff:
-    """Compare. Raises UsageError where an update would have to be rolled out: its steps are not compared."""
-    for side in (a, b):
-        for rollout in side.expanded.rollouts:
-            raise UsageError(f"{rollout.name} is in the cluster already: diff compares new pods, not updates")
+    """Compare: each side's pods are scheduled, then its updates rolled out."""
     run_a = _run(a, {}, {})
     chosen = _choices(run_a.placements)
-    run_b = _run(b, chosen, chosen)
-    moved = run_b.scores
-    theirs = {key: node for key, node in _choices(run_b.placements).items() if key in moved}
+    known = ({item.pod.key: item.owner for item in side.asked} for side in (a, b))
+    to_b = {ours: theirs for ours, theirs in pairs(*known) if ours and theirs}
+    expected = {to_b.get(pod, pod): node for pod, node in chosen.items()}
+    run_b = _run(b, expected, expected)
+    if run_b.leaned:
+        plain = _run(b, {}, expected)
+        if _pending(plain) != _pending(run_b):
+            run_b = plain
+    matched = _matched(run_a, run_b, {rollout.name for run in (run_a, run_b) for rollout in run.expanded.rollouts})
+    back = {theirs.pod: ours.pod for ours, theirs in matched if ours is not None and theirs is not None}
+    moved, nodes_of_b = run_b.scores, _choices(run_b.placements)
+    of_b = {back.get(pod, pod): nodes_of_b[pod] for pod in moved if pod in nodes_of_b}
     # What A made of B's nodes is known only now; it does the same a second time.
-    of_a = _run(a, {}, theirs, only_expected=True).scores if theirs else {}
-    changes = [_explained(change, of_a, moved) for change in _changes(run_a.placements, run_b.placements)]
+    of_a = _run(a, {}, of_b, only_expected=True).scores if of_b else {}
+    changes = [_explained(change, of_a, moved) for change in _changes(matched, run_a.placements, run_b.placements)]
+    tried = {placement.pod for run in (run_a, run_b) for placement in run.placements}
     return DecisionDiff(
         a=_told(a, run_a),
         b=_told(b, run_b),
-        pods=len({placement.pod for run in (run_a, run_b) for placement in run.placements}),
+        pods=sum(any(end is not None and end.pod in tried for end in pair) for pair in matched),
         replayed=len(a.replayed.pods),
         changes=tuple(changes),
-        refusals=tuple(_refusals(a.expanded, b.expanded)),
+        refusals=tuple(_refusals(run_a.expanded, run_b.expanded)),
         cluster_a=use_of(run_a.session.cluster),
         cluster_b=use_of(run_b.session.cluster),
         skews=tuple(skews(run_a.session.cluster, run_b.session.cluster)),
@@ -77,10 +93,14 @@ def diff(a: Side, b: Side) -> DecisionDiff:
 
 
 def _told(side: Side, run: _Ran) -> SideResult:
-    placed = sum(placement.good for placement in run.placements)
-    asked = [*side.replayed.pods, *side.expanded.pods]
-    fidelity = assess(run.session, asked, run.placements, side.others)
-    return SideResult(label=side.label, placed=placed, unplaced=len(run.placements) - placed, fidelity=fidelity)
+    totals = Counter(placement.good for placement in run.placements if placement.outcome != "skipped")
+    return SideResult(
+        label=side.label,
+        placed=totals[True],
+        unplaced=totals[False],
+        rollouts=run.rollouts,
+        fidelity=assess(run.session, run.asked, run.placements, side.others, run.expanded.rollouts),
+    )
 
 
 # --- a run
@@ -97,15 +117,18 @@ class _Pair:
 
 class _Moves(Observer):
     """Writes down scores where pods move: for the first of those that get another node than the one ``expected``, the
-    scores of both nodes.
+    scores of both nodes. ``leaned``: some tie was not decided as it is by itself.
     """
 
     def __init__(self, expected: Choices) -> None:
         self._expected = expected
         self.scores: dict[str, _Pair] = {}
+        self.leaned = False
 
     def decided(self, scheduler: Scheduler, attempt: Attempt) -> None:
         pod, row = attempt.pod, attempt.row
+        ranks = scheduler.cluster.columns.name_rank
+        self.leaned |= row is not None and len(attempt.best) > 1 and bool(ranks[row] != ranks[attempt.best].min())
         name = self._expected.get(pod.key)
         if not name or row is None or len(self.scores) == MOST_EXPLAINED:
             return
@@ -133,19 +156,28 @@ def _scores_of(table: Sequence[PluginScore], place: int | None) -> Scores:
 
 @dataclass(frozen=True)
 class _Ran:
+    """What became of a side. ``asked`` has the pods of its updates, too; those that are ``gone`` made room for them."""
+
     session: Session
+    expanded: Expanded
+    asked: Sequence[Asked]
     placements: Sequence[Placement]
+    rollouts: tuple[RolloutPlan, ...]
+    gone: Collection[str]
     scores: Mapping[str, _Pair]
+    leaned: bool
 
 
 def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool = False) -> _Ran:
-    """Replayed pods first, in the order they started; then the new ones, in the scheduler's order.
+    """Replayed pods first, in the order they started; then the new ones, in the scheduler's order; then updates.
 
     With ``only_expected`` no further than all those pods.
     """
     moves = _Moves(expects)
     session = Session(side.snapshot, side.setup, prefers=prefers, observer=moves)
-    run = Run(session)
+    run, expanded, asked = Run(session), side.expand(), [*side.replayed.pods, *side.asked]
+    plans: list[RolloutPlan] = []
+    gone: set[str] = set()
     left = set(expects)
     for item in side.replayed.pods:
         if only_expected and not left:
@@ -155,9 +187,16 @@ def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool 
         if info is not None:
             run.schedule(item, info)
     else:
-        run.all_of(side.expanded.pods)
+        run.all_of(side.asked)
+        for rollout in expanded.rollouts:
+            plans.append(roll_out(rollout, run, asked))
+            gone |= {f"{rollout.namespace}/{name}" for step in plans[-1].steps for name in step.removes}
     run.wait()
-    return _Ran(session, run.placements, moves.scores)
+    return _Ran(session, expanded, asked, run.placements, tuple(plans), gone, moves.scores, moves.leaned)
+
+
+def _pending(run: _Ran) -> set[str]:
+    return {placement.pod for placement in run.placements if not placement.good}
 
 
 def _choices(placements: Sequence[Placement]) -> dict[str, str]:
@@ -167,11 +206,38 @@ def _choices(placements: Sequence[Placement]) -> dict[str, str]:
 # --- the comparison
 
 
-def _changes(a: Sequence[Placement], b: Sequence[Placement]) -> list[PodChange]:
+def _matched(a: _Ran, b: _Ran, rolled: set[str]) -> list[tuple[Placement | None, Placement | None]]:
+    """What became of each pod on either side, in A's order; of workloads that are updated on one of them, the pods that
+    stay are among them.
+    """
+    ends = [_standing(run, rolled) | {placement.pod: placement for placement in run.placements} for run in (a, b)]
+    workloads = []
+    for run, of_side in zip((a, b), ends, strict=True):
+        owners, asked = Owners(run.session.snapshot), {item.pod.key: item.owner for item in run.asked}
+        pods = {info.key: info.pod for info, _ in run.session.cluster.pods()} if rolled else {}
+        found = {pod: asked.get(pod) or (str(owners.workload_of(pods[pod])) if pod in pods else "") for pod in of_side}
+        workloads.append({pod: workload for pod, workload in found.items() if pod not in run.gone})
+    return [(ends[0].get(ours), ends[1].get(theirs)) for ours, theirs in pairs(*workloads)]
+
+
+def _standing(run: _Ran, workloads: set[str]) -> dict[str, Placement]:
+    """The pods of workloads that run, and did so before, by name."""
+    if not workloads:
+        return {}
+    owners, names = Owners(run.session.snapshot), run.session.cluster.columns.names
+    running = sorted((info.key, names[row], info.pod) for info, row in run.session.cluster.pods())
+    return {
+        pod: Placement(pod=pod, outcome="skipped", node=node)
+        for pod, node, obj in running
+        if str(owners.workload_of(obj)) in workloads
+    }
+
+
+def _changes(
+    matched: Sequence[tuple[Placement | None, Placement | None]], a: Sequence[Placement], b: Sequence[Placement]
+) -> list[PodChange]:
     """What differs, pod by pod, in A's order; then pods that run and are evicted by one side alone, by name."""
-    in_a = {placement.pod: placement for placement in a}
-    in_b = {placement.pod: placement for placement in b}
-    found = [_change(key, in_a.get(key), in_b.get(key)) for key in (in_a | in_b)]
+    found = [_change(*pair) for pair in matched]
     victims_a, victims_b = _victims(a), _victims(b)
     found += [
         PodChange(pod=key, what="evicted", message_b=f"for {victims_b[key]}")
@@ -188,12 +254,14 @@ def _victims(placements: Sequence[Placement]) -> dict[str, str]:
     return {victim.pod: placement.pod for placement in placements for victim in placement.victims}
 
 
-def _change(key: str, a: Placement | None, b: Placement | None) -> PodChange | None:
+def _change(a: Placement | None, b: Placement | None) -> PodChange | None:
     what = _what(a, b)
     if not what:
         return None
+    ours, theirs = (placement.pod if placement is not None else "" for placement in (a, b))
     return PodChange(
-        pod=key,
+        pod=ours or theirs,
+        pod_b=theirs if ours and theirs != ours else "",
         what=what,
         node_a=a.node if a else "",
         node_b=b.node if b else "",
@@ -226,9 +294,10 @@ def _reason(placement: Placement) -> str:
 
 def _explained(change: PodChange, of_a: Mapping[str, _Pair], of_b: Mapping[str, _Pair]) -> PodChange:
     """A change with the scores that made it so, if they were written down."""
-    if change.what != "moved" or change.pod not in of_a or change.pod not in of_b:
+    in_b = change.pod_b or change.pod
+    if change.what != "moved" or change.pod not in of_a or in_b not in of_b:
         return change
-    a, b = of_a[change.pod], of_b[change.pod]
+    a, b = of_a[change.pod], of_b[in_b]
     scores = (
         NodeScores(side="A", of_a=a.own, of_b=a.other, missing=a.missing),
         NodeScores(side="B", of_a=b.other, of_b=b.own, missing=b.missing),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from kwhatif.api.core import Pod
@@ -13,7 +14,9 @@ from kwhatif.results.diff import DecisionDiff
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.diff.diff import Side, diff
 from kwhatif.whatif.diff.replay import Replayed, replay
+from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.session import Asked, pending_pods
+from kwhatif.whatif.stages.expansion import expanded
 from kwhatif.whatif.stages.inputs import Engine, Files, Inputs
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
@@ -26,10 +29,14 @@ _NAMESPACE = "namespace="
 
 @dataclass(eq=False)
 class _Case(Case):
-    """One side. ``both`` has the other one, too; ``replayed`` are the pods taken off the nodes of this one."""
+    """One side. ``both`` has the other one, too; ``replayed`` are the pods taken off the nodes of this one.
+
+    ``again`` expands its manifests once more, on the cluster as it was before anything of them was put there.
+    """
 
     both: list[_Case] = field(default_factory=list)
     replayed: Replayed = field(default_factory=Replayed)
+    again: Callable[[], Expanded] = field(init=False)
 
 
 @dataclass(frozen=True)
@@ -50,13 +57,12 @@ class Diff(Question[DecisionDiff]):
 
     def cases(self, inputs: Inputs, engine: Engine) -> list[Case]:
         """The two sides, of what else is the same for both. Raises UsageError for what makes no two sides."""
-        for name, given in (("--policy", self.policies), ("--snapshot", self.snapshots)):
-            if len(given) > 2:
-                raise UsageError(f"{name} is given {len(given)} times: there are two sides")
+        if len(self.policies) > 2:
+            raise UsageError(f"--policy is given {len(self.policies)} times: there are two sides")
         if bool(self.old) != bool(self.new):
             raise UsageError("--old and --new go together: manifests of side A and of side B")
         if max(len(self.policies), len(self.snapshots)) < 2 and not self.old:
-            raise UsageError("nothing to compare: give --policy or --snapshot twice, or --old and --new")
+            raise UsageError("nothing to compare: give --policy twice, --against-snapshot, or --old and --new")
         if not (self.files or self.old or self.replayed):
             raise UsageError("name files with pods to schedule, or pods of the snapshot with --replay")
         both: list[_Case] = []
@@ -89,15 +95,15 @@ class Diff(Question[DecisionDiff]):
         # A copy of its own for each side, which adds objects of its manifests to it.
         case.edited = replace(case.edited, snapshot=snapshot)
         super().expand(case)
+        before, reading, version = snapshot.copy(), case.inputs.reading, case.engine.kubernetes_version
+        side.again = partial(expanded, before, case.manifests, reading, version)
 
     def pods(self, case: Case) -> list[Asked]:
-        asked = list(case.expanded.pods)
-        given = {item.pod.key for item in (*asked, *cast("_Case", case).replayed.pods)}
-        for item in (*case.edited.asked, *filter(self._waits, pending_pods(case.snapshot))):
-            if item.pod.key not in given:
-                given.add(item.pod.key)
-                asked.append(item)
-        return asked
+        replayed = {item.pod.key for item in cast("_Case", case).replayed.pods}
+        asked = [item for item in super().pods(case) if item.pod.key not in replayed]
+        given = {*replayed, *(item.pod.key for item in asked)}
+        waiting = filter(self._waits, pending_pods(case.snapshot))
+        return [*asked, *(item for item in waiting if item.pod.key not in given)]
 
     def session(self, case: Case) -> None:
         """There is more than one: what a side makes of the other's nodes is known only after it was asked."""
@@ -107,8 +113,10 @@ class Diff(Question[DecisionDiff]):
         return diff(a, b)
 
     def _side(self, number: int, case: _Case) -> Side:
-        case.expanded.pods = case.asked
-        return Side(self._label(number, case), case.snapshot, case.setup, case.expanded, case.replayed, case.others)
+        # An update can be begun once: each run needs its own.
+        expand = case.again if case.expanded.rollouts else lambda: case.expanded
+        label = self._label(number, case)
+        return Side(label, case.snapshot, case.setup, case.asked, expand, case.replayed, case.others)
 
     def _label(self, side: int, case: Case) -> str:
         """What only this side has."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kwhatif.admission.pipeline import NOT_MODELLED
 from kwhatif.admission.world import name_of
 from kwhatif.results.expand import ChangeRecord, ExpandedPod, ExpandResult
@@ -11,7 +9,6 @@ from kwhatif.results.place import RolloutPlan, RolloutStep
 from kwhatif.whatif.expand.expand import Expanded, Rollout
 from kwhatif.whatif.session import Asked
 from kwhatif.workloads.rollout import Plan
-from kwhatif.workloads.rollout_state import Step
 
 
 def summarized(expanded: Expanded) -> ExpandResult:
@@ -19,12 +16,10 @@ def summarized(expanded: Expanded) -> ExpandResult:
     plans = []
     for rollout in expanded.rollouts:
         plan_ = rollout.begin(lambda pod: True, {})
-        steps = []
         for step in plan_:
-            steps.append(step)
             rollout.claims(step)
             expanded.pods += map(rollout.asked, step.creates)
-        plans.append(planned(rollout, plan_, steps))
+        plans.append(planned(rollout, plan_))
     return ExpandResult(
         pods=tuple(_record(expanded, item) for item in expanded.pods),
         claims=tuple(expanded.claims),
@@ -47,7 +42,7 @@ def _record(expanded: Expanded, item: Asked) -> ExpandedPod:
     )
 
 
-def planned(rollout: Rollout, plan_: Plan, steps: Sequence[Step]) -> RolloutPlan:
+def planned(rollout: Rollout, plan_: Plan) -> RolloutPlan:
     """What came of a rollout, in names and numbers."""
     return RolloutPlan(
         object=rollout.name,
@@ -65,6 +60,6 @@ def planned(rollout: Rollout, plan_: Plan, steps: Sequence[Step]) -> RolloutPlan
                 creates=tuple(map(name_of, step.creates)),
                 removes=step.removes,
             )
-            for step in steps
+            for step in plan_.steps
         ),
     )

@@ -9,7 +9,6 @@ from kwhatif.whatif.expand.as_result import planned
 from kwhatif.whatif.expand.expand import Rollout
 from kwhatif.whatif.place.placing import Run, Taken
 from kwhatif.whatif.session import Asked
-from kwhatif.workloads.rollout_state import Step
 
 
 def roll_out(rollout: Rollout, run: Run, asked: list[Asked]) -> RolloutPlan:
@@ -19,7 +18,6 @@ def roll_out(rollout: Rollout, run: Run, asked: list[Asked]) -> RolloutPlan:
     pods have left. The pods are added to those ``asked`` about.
     """
     waiting: dict[str, Taken] = {}
-    steps: list[Step] = []
 
     def ready(pod: Object) -> bool:
         taken = waiting.get(name_of(pod))
@@ -29,7 +27,6 @@ def roll_out(rollout: Rollout, run: Run, asked: list[Asked]) -> RolloutPlan:
 
     plan = rollout.begin(ready, run.homes())
     for step in plan:
-        steps.append(step)
         for claim in rollout.claims(step):
             run.claim(claim)
         for pod in step.creates:
@@ -39,7 +36,7 @@ def roll_out(rollout: Rollout, run: Run, asked: list[Asked]) -> RolloutPlan:
             _placed(pod, waiting[name_of(pod)])
         for name in step.removes:
             run.remove(f"{rollout.namespace}/{name}")
-    return planned(rollout, plan, steps)
+    return planned(rollout, plan)
 
 
 def _placed(pod: Object, taken: Taken | None) -> bool:
