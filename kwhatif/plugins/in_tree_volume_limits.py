@@ -24,7 +24,7 @@ from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Hint, always
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
-from kwhatif.plugins.shared.attachable import TOO_MANY, volumes_of
+from kwhatif.plugins.shared.attachable import TOO_MANY, of_known_volumes, volumes_of
 from kwhatif.plugins.shared.own_claims import VOLUMES
 from kwhatif.plugins.shared.volume_migration import migrates
 from kwhatif.versions import Features
@@ -78,15 +78,8 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
         _, problem = volumes_of(pod.pod, cluster.storage, new=not claims_alone)
         return Disks(frozenset(self._ids(pod.pod, cluster.storage)), problem)
 
-    def filter(self, pod: PodInfo, nodes: NodeView, state: Disks | None) -> Iterator[Rejection]:
-        if state is None:  # a profile may leave PreFilter out
-            outcome = self.pre_filter(pod, nodes.cluster)
-            if not isinstance(outcome, Skip):
-                yield from self.filter(pod, nodes, outcome)
-            return
-        if state.problem:
-            yield Rejection(np.ones(nodes.size, np.bool_), state.problem, unresolvable=True)
-            return
+    @of_known_volumes
+    def filter(self, pod: PodInfo, nodes: NodeView, state: Disks) -> Iterator[Rejection]:
         if not state.ids:
             return
         over = np.zeros(nodes.size, np.bool_)

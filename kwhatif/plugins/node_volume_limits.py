@@ -30,6 +30,7 @@ from kwhatif.plugins.shared.attachable import (
     Named,
     attached_by_api,
     is_attachable,
+    of_known_volumes,
     volumes_of,
     with_claims_alone,
 )
@@ -104,15 +105,8 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
         found, problem = volumes_of(own, cluster.storage, new=not claims_alone)
         return NewVolumes(_sightings(found, attached, len(cluster)), problem, attached)
 
-    def filter(self, pod: PodInfo, nodes: NodeView, state: NewVolumes | None) -> Iterator[Rejection]:
-        if state is None:  # a profile may leave PreFilter out
-            outcome = self.pre_filter(pod, nodes.cluster)
-            if not isinstance(outcome, Skip):
-                yield from self.filter(pod, nodes, outcome)
-            return
-        if state.problem:
-            yield Rejection(np.ones(nodes.size, np.bool_), state.problem, unresolvable=True)
-            return
+    @of_known_volumes
+    def filter(self, pod: PodInfo, nodes: NodeView, state: NewVolumes) -> Iterator[Rejection]:
         alive = np.ones(nodes.size, np.bool_)
         drivers = sorted({driver for driver, _ in state.volumes})
         if self.handle.features.volume_limit_scaling:

@@ -84,7 +84,7 @@ def examine(
             config, version, ignored = read(document, facts, accept_removed=accept_removed)
         except RefusedError as refused:
             return _refusal(refused.problems, str(refused))
-        warnings += _format_warnings(version, ignored, features.minor)
+        warnings += _format_warnings(version, ignored, facts)
     config = with_defaults(config, facts, older)
     problems = validate(config, facts)
     if not problems:
@@ -131,17 +131,21 @@ def _refusal(problems: Iterable[str], error: str) -> Examination:
     return Examination(None, tuple(map(one_line, problems)), one_line(error))
 
 
-def _format_warnings(version: str, ignored: list[str], minor: str) -> Iterator[str]:
-    if version in REMOVED_IN:
+def _format_warnings(version: str, ignored: list[str], facts: InTree) -> Iterator[str]:
+    minor = facts.features.minor
+    if version in REMOVED_IN and facts.features.multi_point:
         yield (
             f"{GROUP}/{version} was removed in Kubernetes {REMOVED_IN[version]}, so kube-scheduler {minor} "
             f"refuses this file; it is read as {GROUP}/v1"
         )
-    if version == "v1beta2":
-        yield (
-            f"the default plugins are those of Kubernetes {minor}: InterPodAffinity and NodeAffinity weigh 2 "
-            "and TaintToleration 3, where v1beta2 gave each of them 1"
-        )
+        if version == "v1beta2":
+            before = {plugin.name: plugin.weight for plugin in legacy().default_plugins(facts.features).score.enabled}
+            others = (
+                f"{name} weighs {weight} instead of {before[name]}"
+                for name, weight in sorted(facts.default_plugins)
+                if weight != before.get(name, weight)
+            )
+            yield f"the default plugins are those of Kubernetes {minor}, not of v1beta2: {', '.join(others)}"
     for field in ignored:
         yield f"{field} is ignored: it does not bear on scheduling"
 

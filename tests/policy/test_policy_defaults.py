@@ -20,7 +20,7 @@ from kwhatif.policy import EXTENSION_POINTS, PluginRef, default_configuration, l
 from kwhatif.policy.defaults import default_args, default_plugins
 from kwhatif.policy.intree import in_tree
 from kwhatif.policy.structs import Plugins
-from kwhatif.versions import features_of
+from kwhatif.versions import LEGACY_MINOR, features_of
 
 CPU, MEMORY = ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1)
 
@@ -297,9 +297,17 @@ def test_v1beta2_had_other_weights_and_more_fields_which_are_named() -> None:
         metricsBindAddress="0.0.0.0:10251",
     )
     _, weights, healthz, metrics = load_configuration(document, source="").warnings
-    assert "InterPodAffinity and NodeAffinity weigh 2 and TaintToleration 3" in weights
+    assert weights == (
+        "the default plugins are those of Kubernetes 1.36, not of v1beta2: InterPodAffinity weighs 2 instead of 1, "
+        "NodeAffinity weighs 2 instead of 1, TaintToleration weighs 3 instead of 1"
+    )
     assert healthz == "healthzBindAddress is ignored: it does not bear on scheduling"
     assert metrics == "metricsBindAddress is ignored: it does not bear on scheduling"
+
+
+def test_v1beta2_is_what_1_22_reads() -> None:
+    document = v1(apiVersion="kubescheduler.config.k8s.io/v1beta2")
+    assert load_configuration(document, source="", features=features_of(LEGACY_MINOR)).warnings == ()
 
 
 # --- what decides nothing

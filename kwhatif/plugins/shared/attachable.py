@@ -5,13 +5,20 @@ Upstream: plugins/nodevolumelimits/csi.go and csi-translation-lib/plugins.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+from typing import Any, Protocol, TypeVar
 
+import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.api.core import DiskSource, Pod, Volume
 from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
+from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import Storage, claim_names, class_of_claim
+from kwhatif.framework.interface import Plugin
+from kwhatif.framework.status import Rejection, Skip
 
 TOO_MANY = "node(s) exceed max volume count"
 
@@ -32,6 +39,38 @@ Named = tuple[str, str]
 
 Found = tuple[str, str, str]
 """The same with the in-tree plugin that the driver took the volume over from, or an empty string."""
+
+
+class OwnVolumes(Protocol):
+    """The pod's own volumes, as a plugin's PreFilter finds them, and what keeps them from being known at all."""
+
+    @property
+    def problem(self) -> str: ...
+
+
+P = TypeVar("P", bound=Plugin[Any, Any])
+V = TypeVar("V", bound=OwnVolumes)
+
+
+def of_known_volumes(
+    check: Callable[[P, PodInfo, NodeView, V], Iterator[Rejection]],
+) -> Callable[[P, PodInfo, NodeView, V | None], Iterator[Rejection]]:
+    """A Filter that has no node for a pod whose volumes are not known, and otherwise does what ``check`` does.
+
+    A profile may leave the plugin's PreFilter out: upstream's Filter does not depend on it.
+    """
+
+    @wraps(check)
+    def filter_(plugin: P, pod: PodInfo, nodes: NodeView, state: V | None) -> Iterator[Rejection]:
+        found: Any = plugin.pre_filter(pod, nodes.cluster) if state is None else state
+        if isinstance(found, Skip):
+            return
+        if found.problem:
+            yield Rejection(np.ones(nodes.size, np.bool_), found.problem, unresolvable=True)
+        else:
+            yield from check(plugin, pod, nodes, found)
+
+    return filter_
 
 
 def is_attachable(volume: Volume) -> bool:

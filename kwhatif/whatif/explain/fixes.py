@@ -19,8 +19,8 @@ from kwhatif.plugins.shared.pod_changes import with_priority
 from kwhatif.results.explain import Fix
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import Driver
+from kwhatif.scheduling.in_words import feasible_rows
 from kwhatif.whatif.edits.cordon import uncordoned
-from kwhatif.whatif.explain.cordoned import cordoned
 from kwhatif.whatif.session import Session
 
 MOST_TRIALS = 40
@@ -64,11 +64,27 @@ class _Trials:
         of_nodes: list[Trial] = []
         rows = {plugin: np.flatnonzero(where).tolist() for plugin, where in alone.items() if where.any()}
         yield from self._suggested(rows, of_nodes)
-        nodes = self.session.cluster.columns.nodes
-        for row in cordoned(self.session.cluster, diagnosis.verdicts)[:MOST_NODES]:
-            yield f"uncordon node {nodes[row].name}", self._with_node(uncordoned(nodes[row]))
+        for node in self._cordoned()[:MOST_NODES]:
+            yield f"uncordon node {node.name}", self._with_node(uncordoned(node))
         yield from of_nodes
         yield from self._priorities()
+
+    def _cordoned(self) -> list[Node]:
+        """Cordoned nodes that would do for the pod if none were cordoned, by name."""
+        given = self.session.cluster.columns.given
+        cordoned = {node.name: node for node in given if node.spec.unschedulable}
+        if not cordoned:
+            return []
+        tried = self.session.driver.apart()
+        tried.cluster.replace_nodes([uncordoned(node) for node in given])
+        pod = tried.cluster.shapes.info(self.pod.pod)
+        evaluation = tried.of(pod).evaluation(pod)
+        evaluation.begin(pod)
+        if evaluation.refusal is not None:
+            return []
+        rows = feasible_rows(evaluation, evaluation.verdicts(pod)).tolist()
+        fitting = {tried.cluster.columns.names[row] for row in rows}
+        return [cordoned[name] for name in sorted(fitting & cordoned.keys())]
 
     def _suggested(self, rows: dict[str, list[int]], of_nodes: list[Trial]) -> Iterator[Trial]:
         """What plugins suggest that refuse these nodes; changes ``of_nodes`` are put aside."""
