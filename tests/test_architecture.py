@@ -25,6 +25,7 @@ ORDER = (
     {"policy"},
     {"legacy", "redaction"},
     {"scheduling"},
+    {"autoscaling"},
     {"whatif"},
     {"cli"},
 )

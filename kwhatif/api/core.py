@@ -19,6 +19,7 @@ class Taint(Base):
     key: str = ""
     value: str | None = None
     effect: str = ""
+    time_added: str | None = None
 
 
 class NodeSpec(Base):
@@ -219,12 +220,17 @@ class EphemeralVolumeSource(Base):
 
 
 class EmptyDirSource(Base):
+    medium: str | None = None
+
+
+class HostPathSource(Base):
     """That a volume is one is all that is read of it."""
 
 
 class Volume(Base):
     name: str = ""
     empty_dir: EmptyDirSource | None = None
+    host_path: HostPathSource | None = None
     persistent_volume_claim: PersistentVolumeClaimSource | None = None
     ephemeral: EphemeralVolumeSource | None = None
     image: ImageVolumeSource | None = None

@@ -1,4 +1,4 @@
-"""``kwhatif conformance``: replay recorded decisions of a real kube-scheduler and compare."""
+"""``kwhatif conformance``: replay recorded decisions of a real kube-scheduler or autoscaler and compare."""
 
 from __future__ import annotations
 
@@ -51,6 +51,8 @@ def conformance(
 ) -> None:
     """Replay scenarios, and compare the answers with what a real kube-scheduler was recorded to do.
 
+    Scenarios with nodeGroups are of cluster-autoscaler.
+
     Exit codes: 0 everything agrees (or nothing was expected), 1 something differs, 2 usage or input error.
     """
     import msgspec
@@ -61,8 +63,9 @@ def conformance(
     from kwhatif.snapshot.read.files import called
     from kwhatif.versions.minors import LEGACY_MINOR
     from kwhatif.whatif.conformance.compare import Tally
-    from kwhatif.whatif.conformance.scenario_answers import answer
+    from kwhatif.whatif.conformance.scenario_answers import Scenario
     from kwhatif.whatif.conformance.scenario_files import read_scenarios, scenario_files
+    from kwhatif.whatif.conformance.scenario_replay import replayed
     from kwhatif.whatif.stages.notes import Notes
     from kwhatif.whatif.stages.rules import minor_in_name, rules
 
@@ -82,15 +85,16 @@ def conformance(
             named = "" if kubernetes_version else minor_in_name(file)
             for number, (where, scenario) in enumerate(read_scenarios(file), 1):
                 progress.show(f"{file}: scenario {number}")
-                minor = named if scenario.policy is None or kubernetes_version else LEGACY_MINOR
+                legacy = isinstance(scenario, Scenario) and scenario.policy is not None
+                minor = LEGACY_MINOR if legacy and not kubernetes_version else named
                 if minor not in by_minor:
                     by_minor[minor] = rules(kubernetes_version, feature_gates, notes, otherwise=minor, legacy=True)
-                got = answer(
+                got = replayed(
                     scenario, source=where, features=by_minor[minor], outside=outside, skip_unknown=skip_unknown_plugins
                 )
                 if out is not None:
                     out.write(encoder.encode(got) + b"\n")
-                tally.add(scenario.name, scenario.expected, got)
+                tally.add(scenario.name, scenario.expected, got, pods=len(scenario.pods))
             results.append(tally.result())
     result = ConformanceResult(files=tuple(results))
     finish(rendered(result, output, lambda: conformance_blocks(result)), result.exit_code, notes)

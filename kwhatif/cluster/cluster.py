@@ -19,7 +19,7 @@ from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape
 from kwhatif.cluster.storage import Storage
 from kwhatif.cluster.tallies import Tallies
 from kwhatif.cluster.tally import Tally, TallySpec
-from kwhatif.cluster.types import Int64Array
+from kwhatif.cluster.types import AnyArray, Int64Array
 from kwhatif.versions import Features
 
 FINISHED = ("Succeeded", "Failed")
@@ -34,6 +34,7 @@ class Cluster:
     pod_count   int64[N]
     ports       bool[N, K]    host ports in use (K distinct ones of ``port_index``)
     journal     rows that changed, oldest first
+    there       bool[N]       nodes that have joined; the others have a row for when they do, and no pods
     """
 
     def __init__(self, nodes: Sequence[Node], shapes: ShapeTable, objects: Objects | None = None) -> None:
@@ -53,6 +54,7 @@ class Cluster:
         self._requested = np.zeros((size, len(self.shapes.resources)), np.int64)
         self.non_zero = np.zeros((size, 2), np.int64)
         self.pod_count = np.zeros(size, np.int64)
+        self.there = np.ones(size, np.bool_)
         self.port_index: dict[HostPort, int] = {}
         self.ports = np.zeros((size, 0), np.bool_)
         self.pods_on: list[list[PodInfo]] = [[] for _ in range(size)]
@@ -229,6 +231,7 @@ class Cluster:
         twin._requested = self._requested.copy()
         twin.non_zero = self.non_zero.copy()
         twin.pod_count = self.pod_count.copy()
+        twin.there = self.there.copy()
         twin.port_index, twin.ports = dict(self.port_index), self.ports.copy()
         twin.pods_on = list(self.pods_on)
         twin.journal = []
@@ -249,12 +252,34 @@ class Cluster:
         now: list[int] = place.tolist()
         twin._requested, twin.non_zero = twin._requested[kept], twin.non_zero[kept]
         twin.pod_count, twin.ports = twin.pod_count[kept], twin.ports[kept]
+        twin.there = twin.there[kept]
         twin.pods_on = [twin.pods_on[row] for row in kept.tolist()]
         twin._where = {uid: (info, now[row]) for uid, (info, row) in twin._where.items()}
         twin._tallies = twin._tallies.renumbered(place, len(kept))
         twin.nominated = {name: infos for name, infos in twin.nominated.items() if name not in names}
         twin.journal = []
         return twin
+
+    def widened(self, nodes: Sequence[Node]) -> Cluster:
+        """A copy with rows for more nodes, which come last and are not there until they ``join``."""
+        twin, more = self.fork(), len(nodes)
+        twin.columns = self.columns.extended(nodes)
+        twin._requested = _longer(twin._requested, more)
+        twin.non_zero, twin.pod_count = _longer(twin.non_zero, more), _longer(twin.pod_count, more)
+        twin.ports, twin.there = _longer(twin.ports, more), _longer(twin.there, more)
+        twin.pods_on += [[] for _ in nodes]
+        twin._tallies = twin._tallies.renumbered(np.arange(len(self)), len(twin))
+        return twin
+
+    def join(self, row: int) -> None:
+        """A node that has a row is there from now on. Topology domains are counted anew."""
+        self.there[row] = True
+        self.drop_tallies()
+
+    def depart(self, row: int) -> None:
+        """A node without pods leaves and keeps its row. Topology domains are counted anew."""
+        self.there[row] = False
+        self.drop_tallies()
 
     def replace_nodes(self, nodes: Sequence[Node]) -> None:
         """Add, update or remove nodes: the whole list, in the order they joined. Rows are dealt anew."""
@@ -268,3 +293,8 @@ class Cluster:
         for name, infos in homes.items():
             for info in infos:
                 self.add(info, name)
+
+
+def _longer(array: AnyArray, more: int) -> AnyArray:
+    """The array with so many more rows of zeros."""
+    return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)])

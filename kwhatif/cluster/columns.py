@@ -72,11 +72,23 @@ class NodeColumns:
         others._lay_out([node for node in self.given if node.name not in gone], self._resources, known)
         return others
 
+    def extended(self, nodes: Sequence[Node]) -> NodeColumns:
+        """The columns of these and more nodes, whose rows come last, whatever their zones."""
+        known = dict(zip(self.names, self._amounts, strict=True))
+        wider = object.__new__(NodeColumns)
+        wider._lay_out([*self.nodes, *nodes], self._resources, known, as_given=True)
+        return wider
+
     def _lay_out(
-        self, nodes: Sequence[Node], resources: ResourceAxis, known: Mapping[str, tuple[dict[str, int], int]]
+        self,
+        nodes: Sequence[Node],
+        resources: ResourceAxis,
+        known: Mapping[str, tuple[dict[str, int], int]],
+        *,
+        as_given: bool = False,
     ) -> None:
         self.given = list(nodes)
-        self.nodes = [nodes[i] for i in scheduler_order(nodes)]
+        self.nodes = self.given if as_given else [nodes[i] for i in scheduler_order(nodes)]
         self.names = [node.name for node in self.nodes]
         self._rows = {name: row for row, name in enumerate(self.names)}
         self._resources = resources

@@ -63,6 +63,11 @@ class Framework:
         self._labels_matter = any(plugin.reads_labels and _speaks_once(plugin) for plugin in self.all_plugins)
         self._pre_scored = frozenset(plugin.name for plugin in self._at["preScore"])
 
+    def filters_alone(self) -> Framework:
+        """The same plugins, asked for nothing but whether a pod may run on a node."""
+        filtering = {point: self._at[point] for point in ("preFilter", "filter")}
+        return Framework(self.profile_name, filtering, {}, all_filters=self.all_filters)
+
     def request_sums(self, *, scored: bool) -> int:
         """How often one cycle adds up the pod's requests upstream."""
         return request_sums(self.all_plugins, self._at["preScore"] if scored else ())

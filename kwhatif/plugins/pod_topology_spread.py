@@ -128,7 +128,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
     def _counts(self, shape: PodShape, cluster: Cluster, action: str) -> tuple[tuple[Constraint, Tally], ...]:
         constraints, features = self._source.of(shape, cluster, action), self.handle.features
         hard = action == HARD
-        present = all_keys_present(constraints, cluster.columns) if hard or self._require_all(shape) else None
+        present = all_keys_present(constraints, cluster) if hard or self._require_all(shape) else None
 
         def spec(constraint: Constraint) -> TallySpec:
             if not hard and constraint.topology_key == HOSTNAME:

@@ -13,8 +13,8 @@ import pytest
 from kwhatif.results.conformance import FileAgreement
 from kwhatif.versions import DEFAULT_MINOR, LEGACY_MINOR, SUPPORTED_MINORS, features_of
 from kwhatif.whatif.conformance.compare import Tally
-from kwhatif.whatif.conformance.scenario_answers import answer
 from kwhatif.whatif.conformance.scenario_files import read_scenarios
+from kwhatif.whatif.conformance.scenario_replay import replayed
 
 HERE = Path(__file__).parent
 FAMILIES = (
@@ -41,48 +41,55 @@ OLDER_DEVICES = ("1.34", "1.35")
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_field_agrees_with_the_recording(family: str) -> None:
-    found = replayed(f"{DEFAULT_MINOR}-{family}", DEFAULT_MINOR)
+    found = agreement(f"{DEFAULT_MINOR}-{family}", DEFAULT_MINOR)
     assert found.differences == ()
     assert found.agreeing == found.compared == found.scenarios >= 10
 
 
 @pytest.mark.parametrize("minor", OLDER)
 def test_every_field_agrees_with_the_recording_of_an_older_minor(minor: str) -> None:
-    found = replayed(f"{minor}-selected", minor)
+    found = agreement(f"{minor}-selected", minor)
     assert found.differences == ()
     assert found.agreeing == found.compared == found.scenarios == 8
 
 
 def test_every_field_agrees_with_the_recording_of_legacy_policies() -> None:
-    found = replayed(f"{LEGACY_MINOR}-selected", LEGACY_MINOR)
+    found = agreement(f"{LEGACY_MINOR}-selected", LEGACY_MINOR)
     assert found.differences == ()
     assert found.agreeing == found.compared == found.scenarios == 10
 
 
 def test_translated_policies_decide_otherwise_now_and_then() -> None:
-    found = replayed(f"{LEGACY_MINOR}-selected", DEFAULT_MINOR)
+    found = agreement(f"{LEGACY_MINOR}-selected", DEFAULT_MINOR)
     assert found.agreeing < found.compared == 10
 
 
 @pytest.mark.parametrize("minor", OLDER_DEVICES)
 def test_every_field_agrees_with_the_recording_of_device_claims(minor: str) -> None:
-    found = replayed(f"{minor}-dra", minor)
+    found = agreement(f"{minor}-dra", minor)
     assert found.differences == ()
     assert found.agreeing == found.compared == found.scenarios == 8
 
 
 @pytest.mark.parametrize("minor", OLDER)
 def test_an_older_minors_decisions_are_not_those_of_the_newest(minor: str) -> None:
-    assert replayed(f"{minor}-selected", DEFAULT_MINOR, skip_unknown=True).agreeing < 8
+    assert agreement(f"{minor}-selected", DEFAULT_MINOR, skip_unknown=True).agreeing < 8
 
 
-def replayed(name: str, minor: str, *, skip_unknown: bool = False) -> FileAgreement:
+def agreement(name: str, minor: str, *, skip_unknown: bool = False) -> FileAgreement:
     path = str(HERE / f"{name}.jsonl.gz")
     tally, features = Tally(path, show=3), features_of(minor)
     for where, scenario in read_scenarios(path):
-        got = answer(scenario, source=where, features=features, skip_unknown=skip_unknown)
-        tally.add(scenario.name, scenario.expected, got)
+        got = replayed(scenario, source=where, features=features, skip_unknown=skip_unknown)
+        tally.add(scenario.name, scenario.expected, got, pods=len(scenario.pods))
     return tally.result()
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "autoscaler").glob("*.jsonl.gz")), ids=lambda path: path.name)
+def test_every_field_agrees_with_the_recording_of_an_autoscaler(path: Path) -> None:
+    found = agreement(f"autoscaler/{path.name.removesuffix('.jsonl.gz')}", DEFAULT_MINOR)
+    assert found.differences == ()
+    assert found.agreeing == found.compared == found.scenarios == 15
 
 
 def test_every_recording_is_replayed() -> None:

@@ -54,6 +54,7 @@ def test_a_trimmed_recording_is_decided_as_it_was_recorded(family: str) -> None:
     # Clusters that are sampled have hundreds of nodes; two of them take as long as all others together.
     before = after = 0
     for where, scenario in islice(read_scenarios(str(RECORDED / family)), 2 if "sampling" in family else 5):
+        assert isinstance(scenario, Scenario)
         snapshot, (first, *_) = Snapshot(objects=decode_objects(scenario.objects)), scenario.pods
         setup = Setup(load_configuration(scenario.config, source=where), FEATURES)
         result = trimmed(snapshot, decode(first, Pod), setup=setup)
@@ -100,6 +101,7 @@ def _added(scores: dict[str, dict[str, int]] | None) -> dict[str, dict[str, int]
 @pytest.mark.parametrize("family", FAMILIES)
 def test_with_fewer_nodes_the_outcome_is_the_recorded_one_but_for_numbers(family: str) -> None:
     for where, scenario in islice(read_scenarios(str(RECORDED / family)), 1 if "sampling" in family else 2):
+        assert isinstance(scenario, Scenario)
         setup = Setup(load_configuration(scenario.config, source=where), FEATURES)
         snapshot = Snapshot(objects=decode_objects(scenario.objects))
         result = trimmed(snapshot, decode(scenario.pods[0], Pod), setup=setup, nodes_too=True)

@@ -164,9 +164,9 @@ def in_whole_domains(spec: TallySpec) -> TallySpec:
     return replace(spec, key=("whole domains", spec.key), eligible=met[codes])
 
 
-def all_keys_present(constraints: Sequence[Constraint], columns: NodeColumns) -> BoolArray:
-    """bool[N]: nodes that carry the topology labels of all constraints."""
-    present = np.ones(len(columns), np.bool_)
+def all_keys_present(constraints: Sequence[Constraint], cluster: Cluster) -> BoolArray:
+    """bool[N]: nodes that are there and carry the topology labels of all constraints."""
+    present: BoolArray = cluster.there.copy()
     for constraint in constraints:
-        present &= columns.label(constraint.topology_key).present
+        present &= cluster.columns.label(constraint.topology_key).present
     return present

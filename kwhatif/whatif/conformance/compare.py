@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from kwhatif.results.conformance import Difference, FileAgreement
+from kwhatif.whatif.conformance.compare_autoscaling import autoscaling_differences
 
 MOST_KEYS = 3
 MOST_CHARACTERS = 300
@@ -124,31 +125,23 @@ class Tally:
         self._differing: Counter[str] = Counter()
         self._differences: list[Difference] = []
 
-    def add(self, name: str, expected: Recorded | None, answer: Mapping[str, Any]) -> None:
+    def add(
+        self, name: str, expected: Recorded | Mapping[str, Any] | None, answer: Mapping[str, Any], *, pods: int
+    ) -> None:
         """Count a scenario, and compare its answer if something was expected."""
         self._scenarios += 1
-        self._pods += len(answer["pods"])
+        self._pods += pods
         if expected is None:
             return
         self._compared += 1
-        self._agreeing += self._agrees(name, expected, msgspec.convert(answer, Recorded))
-
-    def _agrees(self, name: str, expected: Recorded, got: Recorded) -> bool:
-        agrees = True
-        found: list[Difference] = []
-        if expected.node_order is not None and expected.node_order != got.node_order:
-            agrees = False
-            self._differing["nodeOrder"] += 1
-            found.append(_difference(name, "", "nodeOrder", expected.node_order, got.node_order))
-        answered = {pod.pod: pod.attempts for pod in got.pods}
-        for wanted in expected.pods:
-            differing = list(differences(wanted.attempts, answered.get(wanted.pod, [])))
-            self._differing.update({field for field, _, _ in differing})
-            found += [_difference(name, wanted.pod, *differing[0])] if differing else []
-            agrees = agrees and not differing
+        if isinstance(expected, Recorded):
+            found = list(_of_scheduler(expected, msgspec.convert(answer, Recorded)))
+        else:
+            found = [("", *difference) for difference in autoscaling_differences(expected, answer)]
+        self._agreeing += not found
+        self._differing.update(field for _, field in {(pod, field) for pod, field, _, _ in found})
         if len(self._differences) < self._show:
-            self._differences += found[:1]
-        return agrees
+            self._differences += [_difference(name, *found[0])] if found else []
 
     def result(self) -> FileAgreement:
         """What came of it."""
@@ -162,6 +155,16 @@ class Tally:
             differing=dict(most_first),
             differences=tuple(self._differences),
         )
+
+
+def _of_scheduler(expected: Recorded, got: Recorded) -> Iterator[tuple[str, str, Any, Any]]:
+    """Pod and field of all that differs, with what was recorded and what was answered."""
+    if expected.node_order is not None and expected.node_order != got.node_order:
+        yield "", "nodeOrder", expected.node_order, got.node_order
+    answered = {pod.pod: pod.attempts for pod in got.pods}
+    for wanted in expected.pods:
+        for difference in differences(wanted.attempts, answered.get(wanted.pod, [])):
+            yield wanted.pod, *difference
 
 
 def _difference(scenario: str, pod: str, field: str, wanted: Any, got: Any) -> Difference:

@@ -8,11 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from kwhatif.api.decode import Json
+import msgspec
+
+from kwhatif.api.decode import Json, decode_json
 from kwhatif.api.json_schema import strictly_json
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text, called, read_paths
 from kwhatif.snapshot.read.json_reader import read_json
+from kwhatif.whatif.conformance.autoscaler_answers import AutoscalerScenario
 from kwhatif.whatif.conformance.scenario_answers import Scenario
 
 _SUFFIXES = (".jsonl", ".json")
@@ -36,16 +39,26 @@ def _unpacked(name: str) -> str:
     return name.removesuffix(".gz").removesuffix(".zst")
 
 
-def read_scenarios(path: str) -> Iterator[tuple[str, Scenario]]:
+_NOTHING = msgspec.Raw()
+
+
+class _Head(msgspec.Struct, rename="camel"):
+    """What tells the two kinds of scenarios apart."""
+
+    node_groups: msgspec.Raw = _NOTHING
+
+
+def read_scenarios(path: str) -> Iterator[tuple[str, Scenario | AutoscalerScenario]]:
     """The scenarios of a file in order, each with what messages call it: the file and the line.
 
-    Raises InputError.
+    Those with node groups are of an autoscaler. Raises InputError.
     """
     (text,) = read_paths([path])
     for line, raw in _objects(text):
         where = f"{text.name} line {line}"
         try:
-            scenario = strictly_json(raw, Scenario)
+            of_autoscaler = decode_json(raw, _Head).node_groups is not _NOTHING
+            scenario = strictly_json(raw, AutoscalerScenario) if of_autoscaler else strictly_json(raw, Scenario)
         except InputError as error:
             # Of a line of its own, "line 1" would be said once more.
             place = error.place.removeprefix("line 1, ") if not error.place.startswith("$") else error.place

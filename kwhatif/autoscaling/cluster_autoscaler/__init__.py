@@ -1,0 +1,1 @@
+"""cluster-autoscaler 1.36, decision for decision."""

@@ -1,0 +1,134 @@
+"""The autoscaler's flags, with its defaults.
+
+Upstream: cluster-autoscaler/config/flags/flags.go and config/autoscaling_options.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from kwhatif.errors import InputError
+from kwhatif.golang.duration import SECOND, Duration
+
+_MINUTE = 60 * SECOND
+GIB = 1024**3
+
+Nanoseconds = int
+"""A length of time, spelt as Go does: ``10m``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A least and a most, as in ``0:320000``."""
+
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSettings:
+    """What may differ from group to group."""
+
+    scale_down_utilization_threshold: float = 0.5
+    scale_down_gpu_utilization_threshold: float = 0.5
+    scale_down_unneeded_time: Nanoseconds = 10 * _MINUTE
+    scale_down_unready_time: Nanoseconds = 20 * _MINUTE
+    max_node_provision_time: Nanoseconds = 15 * _MINUTE
+    max_node_startup_time: Nanoseconds = 15 * _MINUTE
+    ignore_daemonsets_utilization: bool = False
+    zero_or_max_node_scaling: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Flags(GroupSettings):
+    """All flags that decide anything; the settings of groups are what holds where a group says nothing."""
+
+    expander: tuple[str, ...] = ("least-waste",)
+    balance_similar_node_groups: bool = False
+    balancing_ignore_label: tuple[str, ...] = ()
+    balancing_label: tuple[str, ...] = ()
+    memory_difference_ratio: float = 0.015
+    max_free_difference_ratio: float = 0.05
+    max_allocatable_difference_ratio: float = 0.05
+    max_nodes_total: int = 0
+    cores_total: Bounds = Bounds(0, 320_000)
+    memory_total: Bounds = Bounds(0, 6_400_000)
+    max_nodes_per_scaleup: int = 1000
+    enforce_node_group_min_size: bool = False
+    fastpath_binpacking_enabled: bool = False
+    scaleup_simulation_for_skipped_node_groups_enabled: bool = False
+    scale_up_from_zero: bool = True
+    force_ds: bool = False
+    new_pod_scale_up_delay: Nanoseconds = 0
+    expendable_pods_priority_cutoff: int = -10
+    startup_taint: tuple[str, ...] = ()
+    startup_taint_prefix: tuple[str, ...] = ()
+    status_taint: tuple[str, ...] = ()
+    ignore_taint: tuple[str, ...] = ()
+    scale_from_unschedulable: bool = False
+    ok_total_unready_count: int = 3
+    max_total_unready_percentage: float = 45.0
+    initial_node_group_backoff_duration: Nanoseconds = 5 * _MINUTE
+    scale_down_enabled: bool = True
+    scale_down_unready_enabled: bool = True
+    ignore_mirror_pods_utilization: bool = False
+    unremovable_node_recheck_timeout: Nanoseconds = 5 * _MINUTE
+    max_scale_down_parallelism: int = 10
+    max_drain_parallelism: int = 1
+    skip_nodes_with_system_pods: bool = True
+    skip_nodes_with_local_storage: bool = True
+    skip_nodes_with_custom_controller_pods: bool = True
+    blocking_system_pod_distruption_timeout: Nanoseconds = 60 * _MINUTE
+    min_replica_count: int = 0
+
+
+def flags_of(given: Mapping[str, Any], *, source: str = "", place: str = "$") -> Flags:
+    """Flags by name, as on a command line or in a document; those that decide nothing here are left out.
+
+    Raises InputError for values that a flag cannot have.
+    """
+    return replace(Flags(), **_parsed(given, Flags, source, place))
+
+
+def group_settings(given: Mapping[str, Any], flags: Flags, *, source: str = "", place: str = "$") -> GroupSettings:
+    """The settings of one group: its own, or those of the flags. Raises InputError."""
+    own = {field.name: getattr(flags, field.name) for field in fields(GroupSettings)}
+    return GroupSettings(**{**own, **_parsed(given, GroupSettings, source, place)})
+
+
+def _parsed(given: Mapping[str, Any], owner: type[GroupSettings], source: str, place: str) -> dict[str, Any]:
+    kinds = {field.name: field.type for field in fields(owner)}
+    found = {}
+    for name, value in given.items():
+        attribute = name.replace("-", "_")
+        if attribute in kinds:
+            try:
+                found[attribute] = _value(str(kinds[attribute]), value)
+            except (TypeError, ValueError) as error:
+                raise InputError(f"{error}", source=source, place=f"{place}.{name}") from None
+    return found
+
+
+def _value(kind: str, value: Any) -> Any:
+    match kind:
+        case "bool":
+            if isinstance(value, bool):
+                return value
+            if str(value).lower() in ("true", "false"):
+                return str(value).lower() == "true"
+            raise ValueError(f"expected true or false, found {value!r}")
+        case "Nanoseconds":
+            return Duration.parse(str(value))
+        case "Bounds":
+            least, colon, most = str(value).partition(":")
+            if not colon:
+                raise ValueError(f'expected "min:max", found {value!r}')
+            return Bounds(int(least), int(most))
+        case "int":
+            return int(value)
+        case "float":
+            return float(value)
+    given = value if isinstance(value, list) else [value]
+    return tuple(part for text in given for part in str(text).split(","))

@@ -1,0 +1,13 @@
+"""Pods whose disruption budget is used up stay.
+
+Upstream: cluster-autoscaler/simulator/drainability/rules/pdb.
+"""
+
+from __future__ import annotations
+
+from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext, Verdict
+from kwhatif.cluster.shapes import PodInfo
+
+
+def disruption_budget(pod: PodInfo, context: DrainContext) -> Verdict:
+    return None if context.budgets.allow(pod.shape) else "NotEnoughPdb"

@@ -1,0 +1,70 @@
+"""The rules in their order, and what they come to for the pods of a node.
+
+A rule for finished pods is left out, since those are on no node here. Upstream:
+cluster-autoscaler/simulator/drain.go and drainability/rules/rules.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kwhatif.autoscaling.cluster_autoscaler.drainability.daemon_pods import daemon_pods
+from kwhatif.autoscaling.cluster_autoscaler.drainability.disruption_budget import disruption_budget
+from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext, Outcome
+from kwhatif.autoscaling.cluster_autoscaler.drainability.local_storage import local_storage
+from kwhatif.autoscaling.cluster_autoscaler.drainability.long_terminating import long_terminating
+from kwhatif.autoscaling.cluster_autoscaler.drainability.mirror import mirror
+from kwhatif.autoscaling.cluster_autoscaler.drainability.replica_count import replica_count
+from kwhatif.autoscaling.cluster_autoscaler.drainability.replicated import replicated
+from kwhatif.autoscaling.cluster_autoscaler.drainability.safe_to_evict import (
+    not_safe_to_evict,
+    on_completion,
+    safe_to_evict,
+)
+from kwhatif.autoscaling.cluster_autoscaler.drainability.system_pods import system_pods
+from kwhatif.cluster.shapes import PodInfo
+
+RULES = (
+    mirror,
+    long_terminating,
+    replica_count,
+    daemon_pods,
+    safe_to_evict,
+    on_completion,
+    replicated,
+    system_pods,
+    not_safe_to_evict,
+    local_storage,
+    disruption_budget,
+)
+
+
+@dataclass(slots=True)
+class PodsToMove:
+    """``pods`` have to find another node, the node waits for those ``finishing``; ``blocking`` is the first that
+    stays, and why.
+    """
+
+    pods: list[PodInfo] = field(default_factory=list)
+    finishing: list[PodInfo] = field(default_factory=list)
+    blocking: tuple[PodInfo, str] | None = None
+
+    @property
+    def empty(self) -> bool:
+        return self.blocking is None and not self.pods
+
+
+def pods_to_move(pods: Iterable[PodInfo], context: DrainContext) -> PodsToMove:
+    """Ask all rules about the pods of a node, until one keeps a pod there."""
+    found = PodsToMove()
+    for pod in pods:
+        said = next((verdict for rule in RULES if (verdict := rule(pod, context)) is not None), Outcome.MOVE)
+        if isinstance(said, str):
+            found.blocking = (pod, said)
+            break
+        if said is Outcome.MOVE:
+            found.pods.append(pod)
+        elif said is Outcome.WAIT:
+            found.finishing.append(pod)
+    return found

@@ -1,0 +1,27 @@
+"""Pods that say so may be moved, whatever the rules after this one say; others wait until they are done, or stay.
+
+Upstream: cluster-autoscaler/simulator/drainability/rules (safetoevict, oncompletion, notsafetoevict).
+"""
+
+from __future__ import annotations
+
+from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext, Outcome, Verdict
+from kwhatif.cluster.shapes import PodInfo
+
+_KEY = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+
+
+def safe_to_evict(pod: PodInfo, context: DrainContext) -> Verdict:
+    return Outcome.MOVE if _said(pod) == "true" else None
+
+
+def on_completion(pod: PodInfo, context: DrainContext) -> Verdict:
+    return Outcome.WAIT if _said(pod) == "on-completion" else None
+
+
+def not_safe_to_evict(pod: PodInfo, context: DrainContext) -> Verdict:
+    return "NotSafeToEvictAnnotation" if _said(pod) == "false" else None
+
+
+def _said(pod: PodInfo) -> str | None:
+    return (pod.pod.metadata.annotations or {}).get(_KEY)

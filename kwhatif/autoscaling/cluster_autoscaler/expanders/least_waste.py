@@ -1,0 +1,25 @@
+"""least-waste: the smallest share of cpu and memory left over.
+
+Upstream: cluster-autoscaler/expander/waste/waste.go.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from kwhatif.autoscaling.cluster_autoscaler.expanders.option import Choice, Option, least
+
+
+def least_waste(options: Sequence[Option], choice: Choice) -> Sequence[Option]:
+    return least(options, lambda option: waste(option, choice))
+
+
+def waste(option: Option, choice: Choice) -> float:
+    """The shares of cpu and of memory that stay idle, added up: 0 to 2."""
+    return sum(_idle(option, choice, name) for name in ("cpu", "memory"))
+
+
+def _idle(option: Option, choice: Choice, name: str) -> float:
+    whole = choice.capacity(option, name) * option.nodes
+    return float(whole - choice.requested(option, name)) / whole if whole else math.inf

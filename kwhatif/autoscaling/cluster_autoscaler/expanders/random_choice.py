@@ -1,0 +1,16 @@
+"""random: any of the options.
+
+Upstream: cluster-autoscaler/expander/random/random.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.autoscaling.cluster_autoscaler.expanders.option import Choice, Option
+
+
+def random_choice(options: Sequence[Option], choice: Choice) -> Sequence[Option]:
+    """With chance given, one that it falls on; else the first."""
+    place = 0 if choice.chance is None or not options else choice.chance.randrange(len(options))
+    return options[place : place + 1]

@@ -1,0 +1,119 @@
+"""How many nodes of each group are ready, which are still to come, and which groups must not grow.
+
+Upstream: cluster-autoscaler/clusterstate/clusterstate.go, and utils/backoff for failed scale-ups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.api.core import Node
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags
+from kwhatif.autoscaling.cluster_autoscaler.moments import moment
+from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup, NodeGroups
+from kwhatif.autoscaling.cluster_autoscaler.node_taints import is_to_be_deleted
+from kwhatif.autoscaling.cluster_autoscaler.readiness import is_suspended, readiness
+
+
+@dataclass(slots=True)
+class Counts:
+    """Names of nodes by the state they are in; ``registered`` are all of them."""
+
+    registered: list[str] = field(default_factory=list)
+    ready: list[str] = field(default_factory=list)
+    unready: list[str] = field(default_factory=list)
+    starting: list[str] = field(default_factory=list)
+    suspended: list[str] = field(default_factory=list)
+    leaving: list[str] = field(default_factory=list)
+
+    def add(self, node: Node, now: int, startup_time: int) -> None:
+        self.registered.append(node.name)
+        if is_to_be_deleted(node):
+            state = self.leaving
+        elif is_suspended(node):
+            state = self.suspended
+        elif readiness(node).ready:
+            state = self.ready
+        elif moment(node.metadata.creation_timestamp) + startup_time > now:
+            state = self.starting
+        else:
+            state = self.unready
+        state.append(node.name)
+
+
+class GroupHealth:
+    """The state of the cluster's groups at a moment; ``templated`` are the groups that a fresh node is known of."""
+
+    def __init__(
+        self, nodes: Sequence[Node], groups: NodeGroups, flags: Flags, now: int, templated: Collection[str]
+    ) -> None:
+        self._flags, self._now, self._templated, self._groups = flags, now, templated, groups
+        self._total = Counts()
+        self._counts: dict[str, Counts] = {}
+        startup_time = flags.max_node_startup_time
+        for node in nodes:
+            group = groups.of(node.name)
+            if group is not None:
+                # Of nodes without a group, the group met last speaks here as it does upstream.
+                startup_time = group.settings.max_node_startup_time
+                self._counts.setdefault(group.name, Counts()).add(node, now, startup_time)
+            self._total.add(node, now, startup_time)
+
+    @property
+    def cluster_is_healthy(self) -> bool:
+        unready, flags = len(self._total.unready), self._flags
+        most = flags.max_total_unready_percentage / 100.0 * len(self._total.registered)
+        return unready <= flags.ok_total_unready_count or unready <= most
+
+    def is_healthy(self, group: NodeGroup) -> bool:
+        """Whether not too many of the nodes that should be there are missing."""
+        counts, least = self._counts.get(group.name), group.target - self._requested(group)
+        if counts is None:
+            return group.target == 0 or (least == 0 and group.target > 0)
+        missing = least - len(counts.ready) - len(counts.suspended)
+        there = len(counts.ready) + len(counts.unready) + len(counts.starting) + len(counts.suspended)
+        most = self._flags.max_total_unready_percentage / 100.0 * there
+        return missing <= self._flags.ok_total_unready_count or missing <= most
+
+    def is_backed_off(self, group: NodeGroup) -> bool:
+        """Whether a scale-up failed not long ago, or the nodes that were asked for did not come in time."""
+        if group.name not in self._templated:
+            return False
+        failed = [group.failed_scale_up] if group.failed_scale_up is not None else []
+        if self._missing(group) > 0 and self._is_overdue(group):
+            failed.append(self._now)
+        return any(at + self._flags.initial_node_group_backoff_duration >= self._now for at in failed)
+
+    def may_grow(self, group: NodeGroup) -> bool:
+        return self.is_healthy(group) and not self.is_backed_off(group)
+
+    def upcoming(self, group: NodeGroup) -> int:
+        """How many nodes were asked for and are not there yet."""
+        if not self._requested(group) or self.is_backed_off(group):
+            return 0
+        return max(self._missing(group), 0)
+
+    def registered(self, group: NodeGroup) -> int:
+        """How many nodes it has, in whatever state."""
+        counts = self._counts.get(group.name)
+        return 0 if counts is None else len(counts.registered)
+
+    def starting(self, group: NodeGroup) -> list[str]:
+        """Nodes that are there but not ready yet, in whose place the upcoming ones stand."""
+        counts = self._counts.get(group.name)
+        return counts.starting if counts is not None else []
+
+    def _missing(self, group: NodeGroup) -> int:
+        counts = self._counts.get(group.name, Counts())
+        return group.target - len(counts.ready) - len(counts.unready) - len(counts.suspended)
+
+    def _is_overdue(self, group: NodeGroup) -> bool:
+        asked = group.requested_scale_up
+        return asked is not None and asked + group.settings.max_node_provision_time < self._now
+
+    def _requested(self, group: NodeGroup) -> int:
+        """How many nodes the autoscaler asked for and still waits for."""
+        if group.requested_scale_up is None or self._missing(group) <= 0 or self._is_overdue(group):
+            return 0
+        return max(group.target - len(group.nodes), 0)

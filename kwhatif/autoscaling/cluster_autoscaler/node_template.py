@@ -1,0 +1,158 @@
+"""The node that a scale-up of a group is simulated with, and the pods that it would carry.
+
+Upstream: cluster-autoscaler/processors/nodeinfosprovider/mixed_nodeinfos_processor.go, simulator/node_info_utils.go
+and utils/daemonset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from kwhatif.admission.answer import Object
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.decode import convert
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World, is_of_daemon_set
+from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup
+from kwhatif.autoscaling.cluster_autoscaler.node_taints import is_to_be_deleted, lasting_taints
+from kwhatif.autoscaling.cluster_autoscaler.readiness import readiness
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.pod_requests import amounts
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.golang.duration import SECOND
+from kwhatif.plugins.shared.spread_constraints import HOSTNAME
+from kwhatif.workloads.daemon_tolerations import with_daemon_tolerations
+from kwhatif.workloads.node_check import NodeCheck
+from kwhatif.workloads.pods import pod_from_template
+
+_MARK = "cluster-autoscaler.kubernetes.io/template-node"
+_STABLE_FOR = 60 * SECOND
+_DEPRECATED = {
+    "node.kubernetes.io/instance-type": "beta.kubernetes.io/instance-type",
+    "topology.kubernetes.io/region": "failure-domain.beta.kubernetes.io/region",
+    "topology.kubernetes.io/zone": "failure-domain.beta.kubernetes.io/zone",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTemplate:
+    """A node and the pods on it, of which fresh ones are made. ``source`` says what it was made of."""
+
+    node: Node
+    pods: tuple[PodInfo, ...]
+    source: str
+
+    def fresh(self, name: str) -> tuple[Node, list[PodInfo]]:
+        """A node of this name with pods of its own."""
+        return _renamed(self.node, name), [replace(pod, uid=f"{name}/{pod.uid}") for pod in self.pods]
+
+    @property
+    def free(self) -> dict[str, int]:
+        """What its pods leave of it: millicores for cpu, units for all else."""
+        quantities = self.node.status.for_pods
+        free = {name: quantity.value() for name, quantity in quantities.items()} | amounts(quantities)
+        free["pods"] = free.get("pods", 0) - len(self.pods)
+        for pod in self.pods:
+            for name, amount in pod.shape.score_requests.items():
+                free[name] = free.get(name, 0) - amount
+        return free
+
+
+def node_templates(world: World, nodes: Sequence[Node], cluster: Cluster) -> dict[str, NodeTemplate]:
+    """Group -> the node it would get.
+
+    It is made of the first good node of the group, else of what the cloud says, else of any node. ``nodes`` are those
+    of the cluster as the autoscaler takes them, ``cluster`` has the pods on them.
+    """
+    good = [node for node in nodes if _is_good(node, world.now)]
+    made = _of_real_nodes(world, good, cluster, {})
+    for group in world.groups:
+        if group.name not in made and group.template is not None:
+            made[group.name] = _of_the_cloud(world, group, group.template, cluster)
+    return _of_real_nodes(world, nodes, cluster, made)
+
+
+def _of_real_nodes(
+    world: World, nodes: Sequence[Node], cluster: Cluster, made: Mapping[str, NodeTemplate]
+) -> dict[str, NodeTemplate]:
+    found = dict(made)
+    for node in nodes:
+        group = world.groups.of(node.name)
+        if group is not None and group.name not in found:
+            row = cluster.columns.row(node.name)
+            there = cluster.pods_on[row] if row is not None else []
+            found[group.name] = _sanitized(world, group, node, there, cluster, force=world.flags.force_ds)
+    return found
+
+
+def _of_the_cloud(world: World, group: NodeGroup, node: Node, cluster: Cluster) -> NodeTemplate:
+    there = [cluster.shapes.info(pod) for pod in group.template_pods]
+    made = _sanitized(world, group, node, there, cluster, force=True)
+    labels = made.node.metadata.labels or {}
+    deprecated = {old: labels[new] for new, old in _DEPRECATED.items() if new in labels}
+    return replace(made, node=_relabelled(made.node, {**labels, **deprecated}), source="the cloud's template")
+
+
+def _is_good(node: Node, now: int) -> bool:
+    state = readiness(node)
+    return (
+        state.ready and state.since + _STABLE_FOR < now and not node.spec.unschedulable and not is_to_be_deleted(node)
+    )
+
+
+def _sanitized(
+    world: World, group: NodeGroup, example: Node, there: Sequence[PodInfo], cluster: Cluster, *, force: bool
+) -> NodeTemplate:
+    name = f"template-node-for-{group.name}"
+    node = _renamed(example, name)
+    spec = msgspec.structs.replace(node.spec, taints=lasting_taints(node, world.flags))
+    if world.flags.scale_from_unschedulable:
+        spec = msgspec.structs.replace(spec, unschedulable=None)
+    node = msgspec.structs.replace(node, spec=spec)
+    staying = [info for info in there if not info.pod.metadata.deletion_timestamp]
+    running = {info.shape.controller.uid for info in staying if _daemon_controlled(info.pod) and info.shape.controller}
+    pods = [info for info in staying if info.pod.is_mirror or is_of_daemon_set(info.pod)]
+    wanted = _daemon_pods(world, node, running)
+    pods += [cluster.shapes.info(pod) for pod in wanted if force or _is_node_critical(pod)]
+    node = _relabelled(node, {**(node.metadata.labels or {}), _MARK: "true"})
+    return NodeTemplate(node, tuple(pods), f"node {example.name}")
+
+
+def _daemon_pods(world: World, node: Node, running: set[str | None]) -> list[Pod]:
+    """The pods that daemon sets want on a node, but for those that run there."""
+    plain: Object = {
+        "metadata": {"name": node.name, "labels": node.metadata.labels or {}},
+        "spec": {"taints": msgspec.to_builtins(node.spec.taints or [])},
+    }
+    operators = world.features.taint_toleration_comparison_operators
+    found = []
+    for daemon_set in world.daemon_sets:
+        if daemon_set["metadata"].get("uid") in running:
+            continue
+        template = daemon_set["spec"]["template"]
+        if NodeCheck(template, comparison_operators=operators)(plain).run:
+            pod = pod_from_template(template, daemon_set)
+            pod["metadata"]["name"] = pod["metadata"].pop("generateName") + "pod"
+            pod["spec"]["tolerations"] = with_daemon_tolerations(pod["spec"])
+            found.append(convert(pod, Pod))
+    return found
+
+
+def _daemon_controlled(pod: Pod) -> bool:
+    return pod.controller is not None and pod.controller.kind == "DaemonSet"
+
+
+def _is_node_critical(pod: Pod) -> bool:
+    policy = pod.spec.preemption_policy
+    return pod.spec.priority_class_name == "system-node-critical" and policy in (None, "PreemptLowerPriority")
+
+
+def _renamed(node: Node, name: str) -> Node:
+    meta = msgspec.structs.replace(node.metadata, name=name)
+    return _relabelled(msgspec.structs.replace(node, metadata=meta), {**(node.metadata.labels or {}), HOSTNAME: name})
+
+
+def _relabelled(node: Node, labels: dict[str, str]) -> Node:
+    return msgspec.structs.replace(node, metadata=msgspec.structs.replace(node.metadata, labels=labels))

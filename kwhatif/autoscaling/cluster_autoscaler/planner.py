@@ -1,0 +1,251 @@
+"""Scale-down: which nodes are unneeded, since when, and which of them go now.
+
+Upstream: cluster-autoscaler/core/scaledown/planner/planner.go, unneeded/nodes.go and unremovable/nodes.go, and
+processors/scaledowncandidates and processors/nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from kwhatif.api.core import Node
+from kwhatif.api.others import PodDisruptionBudget
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
+from kwhatif.autoscaling.cluster_autoscaler.cluster_limits import ClusterLimits
+from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext
+from kwhatif.autoscaling.cluster_autoscaler.drainability.pods_to_move import pods_to_move
+from kwhatif.autoscaling.cluster_autoscaler.eligibility import eligibility, may_not_go
+from kwhatif.autoscaling.cluster_autoscaler.hints import Hints
+from kwhatif.autoscaling.cluster_autoscaler.moments import ZERO
+from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup
+from kwhatif.autoscaling.cluster_autoscaler.node_removal import Removal, move_pods
+from kwhatif.autoscaling.cluster_autoscaler.parallel_deletions import cropped
+from kwhatif.autoscaling.cluster_autoscaler.readiness import readiness
+from kwhatif.autoscaling.cluster_autoscaler.remaining_budgets import RemainingBudgets
+from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import SimulatedCluster
+from kwhatif.autoscaling.cluster_autoscaler.utilization import Utilization
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import BoolArray
+
+NO_CANDIDATES, NOTHING_DELETED = "ScaleDownNoCandidates", "ScaleDownNoNodeDeleted"
+DELETE_STARTED, NOT_TRIED, IN_COOLDOWN = "ScaleDownNodeDeleteStarted", "ScaleDownNotTried", "ScaleDownInCooldown"
+
+
+@dataclass(frozen=True, slots=True)
+class Unremovable:
+    """Why a node stays; for ``BlockedByPod`` the first pod that keeps it and the rule that says so."""
+
+    reason: str
+    pod: str = ""
+    pod_reason: str = ""
+
+
+@dataclass(slots=True)
+class ScaleDown:
+    """What came of one loop's scale-down.
+
+    ``removable`` and ``deleted``: empty nodes, and nodes with pods; None where it did not come to that.
+    """
+
+    result: str
+    candidates: list[str] = field(default_factory=list)
+    utilization: dict[str, Utilization] = field(default_factory=dict)
+    unneeded: dict[str, Removal] = field(default_factory=dict)
+    unremovable: dict[str, Unremovable] = field(default_factory=dict)
+    removable: tuple[list[str], list[str]] | None = None
+    deleted: tuple[list[str], list[str]] | None = None
+
+
+class Planner:
+    """Remembers over loops since when nodes are unneeded, which could not be removed, and where pods fitted."""
+
+    def __init__(self) -> None:
+        self._hints = Hints()
+        self._since: dict[str, int] = {}
+        self._recent: dict[str, int] = {}
+        self._previous: frozenset[str] = frozenset()
+        self._last_update = ZERO
+        self._interval: int | None = None
+        self._last = ScaleDown(NOT_TRIED)
+
+    def not_asked(self, *, healthy: bool) -> ScaleDown:
+        """A loop that does not come to scale-down: what is known is what the last one left.
+
+        In an unhealthy cluster nothing is unneeded any more.
+        """
+        if not healthy:
+            self._since = {}
+            self._last.unneeded = {}
+        unneeded = {name: replace(removal, moves={}) for name, removal in self._last.unneeded.items()}
+        last = self._last
+        return ScaleDown(NOT_TRIED, utilization=last.utilization, unneeded=unneeded, unremovable=last.unremovable)
+
+    def plan(self, world: World, simulated: SimulatedCluster, nodes: Sequence[Node]) -> ScaleDown:
+        """One loop; ``nodes`` are those that are there, in the order given."""
+        found = self._last = ScaleDown(NO_CANDIDATES)
+        listed = [simulated.cluster.columns.nodes[row] for row in simulated.listed]
+        here = {node.name: node for node in nodes}
+        candidates = [node for node in nodes if self._may_shrink(world.groups.of(node.name))]
+        found.candidates = [node.name for node in self._in_order(world, simulated, candidates)]
+        budgets = RemainingBudgets(world.objects.of(PodDisruptionBudget))
+        context = DrainContext(world.flags, world.now, budgets, world.controllers)
+        self._note_time(world)
+        self._recent = {name: until for name, until in self._recent.items() if until > world.now}
+        self._categorize(world, simulated.apart(), context, here, found)
+        self._hints.drop_old()
+        self._since = {name: self._since.get(name, world.now) for name in found.unneeded}
+        self._previous = frozenset(self._since)
+        if found.candidates:
+            self._choose(world, listed, here, found)
+        return found
+
+    @staticmethod
+    def _may_shrink(group: NodeGroup | None) -> bool:
+        return group is not None and group.target > group.least
+
+    def _in_order(self, world: World, simulated: SimulatedCluster, nodes: Sequence[Node]) -> list[Node]:
+        """Empty ones first, then those that were unneeded in the last loop."""
+        context = DrainContext(world.flags, world.now, RemainingBudgets(()), None)
+
+        def late(node: Node) -> tuple[bool, bool, bool]:
+            found = pods_to_move(self._pods(simulated, node.name), context)
+            waits = found.empty and bool(found.finishing)
+            return not found.empty, waits, node.name not in self._previous
+
+        return sorted(nodes, key=late)
+
+    @staticmethod
+    def _pods(simulated: SimulatedCluster, node: str) -> list[PodInfo]:
+        row = simulated.row(node)
+        return [] if row is None else simulated.cluster.pods_on[row]
+
+    def _note_time(self, world: World) -> None:
+        """Loops that come often may look for more unneeded nodes each."""
+        usual = world.flags.scale_down_unneeded_time or 1
+        self._interval = min(self._interval or usual, world.now - self._last_update)
+        self._last_update = world.now
+
+    def _most_unneeded(self, world: World) -> int:
+        count = world.flags.max_scale_down_parallelism
+        interval = max(self._interval or 1, 1)
+        loops = max(world.flags.scale_down_unneeded_time, interval) // interval
+        return min(len(self._since) + 2 * count, count * loops + count)
+
+    def _categorize(
+        self,
+        world: World,
+        simulated: SimulatedCluster,
+        context: DrainContext,
+        here: dict[str, Node],
+        found: ScaleDown,
+    ) -> None:
+        eligible = []
+        for name in found.candidates:
+            if name in self._recent:
+                found.unremovable[name] = Unremovable("RecentlyUnremovable")
+                continue
+            reason, used = eligibility(world, here[name], self._pods(simulated, name))
+            if used is not None:
+                found.utilization[name] = used
+            if reason:
+                found.unremovable[name] = Unremovable(reason)
+            else:
+                eligible.append(name)
+        destinations = np.zeros(len(simulated.cluster), np.bool_)
+        destinations[[row for name in here if (row := simulated.row(name)) is not None]] = True
+        most, counted = self._most_unneeded(world), 0
+        for name in eligible:
+            if counted >= most:
+                break
+            outcome = self._simulate(simulated, name, context, destinations)
+            if isinstance(outcome, Unremovable):
+                found.unremovable[name] = outcome
+                self._recent[name] = world.now + world.flags.unremovable_node_recheck_timeout
+                continue
+            outcome.risky = not context.budgets.allow_at_once(outcome.pods)
+            context.budgets.take(outcome.pods)
+            destinations[simulated.cluster.columns.row(name)] = False
+            found.unneeded[name] = outcome
+            group = world.groups.of(name)
+            counted += not (group is not None and group.settings.zero_or_max_node_scaling)
+
+    def _simulate(
+        self, simulated: SimulatedCluster, name: str, context: DrainContext, destinations: BoolArray
+    ) -> Removal | Unremovable:
+        moving = pods_to_move(self._pods(simulated, name), context)
+        if moving.blocking is not None:
+            pod, reason = moving.blocking
+            return Unremovable("BlockedByPod", pod.key, reason)
+        moves = move_pods(simulated, name, moving.pods, destinations, self._hints)
+        return (
+            Unremovable("NoPlaceToMovePods") if moves is None else Removal(name, moves, moving.pods, moving.finishing)
+        )
+
+    # --- which of them go
+
+    def _choose(self, world: World, listed: Sequence[Node], here: dict[str, Node], found: ScaleDown) -> None:
+        limits = ClusterLimits.least(listed, world.groups, world.flags)
+        sizes = {group.name: group.target for group in world.groups}
+        removals = sorted(found.unneeded.values(), key=lambda removal: (bool(removal.pods), removal.node))
+        going = []
+        for removal in removals:
+            reason = self._reason_to_wait(world, here[removal.node], limits, sizes)
+            if reason:
+                found.unremovable[removal.node] = Unremovable(reason)
+            else:
+                going.append(removal)
+        going.sort(key=lambda removal: (bool(removal.pods), removal.risky))
+        registered: dict[str, int] = {}
+        for node in listed:
+            group = world.groups.of(node.name)
+            if group is not None:
+                registered[group.name] = registered.get(group.name, 0) + 1
+        going = self._whole_groups(world, going, registered, found)
+        for removal in list(going):
+            if removal.finishing:
+                found.unremovable[removal.node] = Unremovable("BlockedByOnCompletionPod")
+                going.remove(removal)
+        empty = [removal.node for removal in going if not removal.pods]
+        drained = [removal.node for removal in going if removal.pods]
+        found.removable = (empty, drained)
+        found.deleted = cropped(empty, drained, world.groups, world.flags, registered)
+        found.result = DELETE_STARTED if any(found.deleted) else NOTHING_DELETED
+
+    def _reason_to_wait(self, world: World, node: Node, limits: ClusterLimits, sizes: dict[str, int]) -> str:
+        group = world.groups.of(node.name)
+        assert group is not None
+        if may_not_go(node):
+            return "ScaleDownDisabledAnnotation"
+        ready, settings = readiness(node).ready, group.settings
+        wait = settings.scale_down_unneeded_time if ready else settings.scale_down_unready_time
+        if wait > 0 and self._since[node.name] + wait >= world.now:
+            return "NotUnneededLongEnough" if ready else "NotUnreadyLongEnough"
+        if sizes[group.name] <= group.least:
+            return "NodeGroupMinSizeReached"
+        if limits.consume(group, node, 1):
+            return "MinimalResourceLimitExceeded"
+        sizes[group.name] -= 1
+        return ""
+
+    @staticmethod
+    def _whole_groups(
+        world: World, going: list[Removal], registered: dict[str, int], found: ScaleDown
+    ) -> list[Removal]:
+        """Of zero-or-max groups all nodes go, or none; they come last."""
+        single: list[Removal] = []
+        whole: dict[str, list[Removal]] = {}
+        for removal in going:
+            group = world.groups.of(removal.node)
+            if group is not None and group.settings.zero_or_max_node_scaling:
+                whole.setdefault(group.name, []).append(removal)
+            else:
+                single.append(removal)
+        for name, removals in whole.items():
+            if len(removals) in (world.groups[name].target, registered.get(name, 0)):
+                single += removals
+            else:
+                found.unremovable |= {removal.node: Unremovable("AtomicScaleDownFailed") for removal in removals}
+        return single

@@ -1,0 +1,177 @@
+"""The cluster as the autoscaler imagines it: pods are put on nodes, nodes come and go, and all of it can be undone.
+
+Upstream: cluster-autoscaler/simulator/clustersnapshot (predicate/plugin_runner.go, store/delta.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import BoolArray, IntpArray
+from kwhatif.framework.evaluation import Evaluation
+from kwhatif.framework.runner import Framework
+from kwhatif.framework.status import Code, Status
+
+
+@dataclass(slots=True)
+class Turn:
+    """Where the last successful search ended: the next one begins with the node after it, counted in the list."""
+
+    last: int = 0
+
+
+@dataclass(slots=True)
+class Attempt:
+    """Changes that are undone unless somebody keeps them."""
+
+    kept: bool = False
+
+    def keep(self) -> None:
+        self.kept = True
+
+
+class SimulatedCluster:
+    """A cluster of which the nodes that are there stand in a list, in the order in which they were made known.
+
+    A search takes the first node that passes all filters of the scheduler: nobody compares nodes. Nothing is
+    reserved, so a volume is not bound before the pods of the simulation are through.
+    """
+
+    def __init__(self, cluster: Cluster, framework: Framework, listed: Sequence[str], turn: Turn | None = None) -> None:
+        self.cluster, self.framework = cluster, framework
+        self.turn = turn or Turn()
+        self._real = len(cluster)
+        rows = (cluster.columns.row(name) for name in listed)
+        self._listed: list[int] = [row for row in rows if row is not None]
+        self._order: IntpArray | None = None
+        self._evaluations: dict[int, Evaluation] = {}
+        self._placed: list[tuple[PodInfo, int, list[PodInfo]]] | None = None
+
+    def row(self, name: str) -> int | None:
+        """The row of a node that is there."""
+        row = self.cluster.columns.row(name)
+        return row if row is not None and self.cluster.there[row] else None
+
+    def is_real(self, row: int) -> bool:
+        """Whether the node is one of the cluster's own, and not a fresh one."""
+        return row < self._real
+
+    def name(self, row: int) -> str:
+        return self.cluster.columns.names[row]
+
+    @property
+    def listed(self) -> IntpArray:
+        """intp[n]: the rows of the nodes that are there, in the order of the list."""
+        if self._order is None:
+            rows = np.array(self._listed, np.intp)
+            self._order = rows[self.cluster.there[rows]]
+        return self._order
+
+    # --- questions
+
+    def _evaluation(self, pod: PodInfo) -> Evaluation:
+        alike = self.framework.alike(pod.shape)
+        evaluation = self._evaluations.get(alike)
+        if evaluation is None:
+            self.framework.attach(self.cluster)
+            evaluation = self._evaluations[alike] = Evaluation(self.framework, self.cluster, pod)
+        evaluation.begin(pod)
+        return evaluation
+
+    def refusal(self, pod: PodInfo, row: int) -> Status | None:
+        """Why a pod cannot run on a node: the first filter that rejects it, with its reasons. None if it can."""
+        evaluation = self._evaluation(pod)
+        if evaluation.refusal is not None:
+            return evaluation.refusal
+        if evaluation.narrowed is not None and row not in evaluation.narrowed:
+            return Status(Code.UNRESOLVABLE, (), ", ".join(evaluation.narrowed_by))
+        return evaluation.verdicts_on(pod, NodeView(self.cluster, np.array([row], np.intp))).status(0)
+
+    def search(self, pod: PodInfo, acceptable: BoolArray | None = None) -> int | None:
+        """The row of the first node in turn that passes all filters; of ``acceptable`` ones (bool[N]) only."""
+        evaluation = self._evaluation(pod)
+        if evaluation.refusal is not None:
+            return None
+        evaluation.refresh(pod)
+        passing = evaluation.passing(pod) & ~self.cluster.columns.unschedulable
+        if acceptable is not None:
+            passing &= acceptable
+        if evaluation.narrowed is not None:
+            narrowed = np.zeros(len(passing), np.bool_)
+            narrowed[evaluation.narrowed] = True
+            passing &= narrowed
+        listed = self.listed
+        places = np.flatnonzero(passing[listed])
+        if not len(places):
+            return None
+        start = (self.turn.last + 1) % len(listed)
+        after = np.searchsorted(places, start)
+        place = int(places[after] if after < len(places) else places[0])
+        self.turn.last = place
+        return int(listed[place])
+
+    # --- changes
+
+    def place(self, pod: PodInfo, row: int) -> None:
+        """Let a pod run on a node."""
+        if self._placed is not None:
+            self._placed.append((pod, row, self.cluster.pods_on[row]))
+        self.cluster.assume(pod, row)
+
+    def join(self, row: int, pods: Sequence[PodInfo] = ()) -> None:
+        """A node that has a row is there now, with these pods."""
+        self.cluster.join(row)
+        if row not in self._listed:
+            self._listed.append(row)
+        self._order = None
+        for pod in pods:
+            self.cluster.assume(pod, row)
+
+    def depart(self, row: int) -> None:
+        """A node and its pods are gone."""
+        for pod in self.cluster.pods_on[row]:
+            self.cluster.forget(pod.uid)
+        self.cluster.depart(row)
+        self._order = None
+
+    @contextmanager
+    def undoable(self, row: int) -> Iterator[Attempt]:
+        """Empty a node. Unless that is kept, what is placed meanwhile goes and the node gets its pods again."""
+        cluster, attempt = self.cluster, Attempt()
+        before = {row: cluster.pods_on[row]}
+        for pod in before[row]:
+            cluster.forget(pod.uid)
+        self._placed = []
+        try:
+            yield attempt
+        finally:
+            placed, self._placed = self._placed, None
+            if not attempt.kept:
+                for pod, there, pods in reversed(placed):
+                    cluster.forget(pod.uid)
+                    cluster.pods_on[there] = pods
+                for pod in before[row]:
+                    cluster.assume(pod, row)
+
+    def apart(self) -> SimulatedCluster:
+        """The same cluster, to try something in."""
+        return self._on(self.cluster.fork())
+
+    def with_room_for(self, template: NodeTemplate, names: Sequence[str]) -> SimulatedCluster:
+        """A copy with rows for fresh nodes of these names, none of which is there yet."""
+        fresh = [template.fresh(name)[0] for name in names]
+        return self._on(self.cluster.widened(fresh))
+
+    def _on(self, cluster: Cluster) -> SimulatedCluster:
+        listed = [self.name(row) for row in self.listed.tolist()]
+        twin = SimulatedCluster(cluster, self.framework, listed, self.turn)
+        twin._real = self._real
+        return twin

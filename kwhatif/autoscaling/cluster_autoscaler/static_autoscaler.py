@@ -1,0 +1,170 @@
+"""One loop of the autoscaler after the other, and what it remembers between them.
+
+Upstream: cluster-autoscaler/core/static_autoscaler.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.api.core import Node
+from kwhatif.api.kinds import Objects
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World, is_expendable
+from kwhatif.autoscaling.cluster_autoscaler.gpus import asks_for_gpus
+from kwhatif.autoscaling.cluster_autoscaler.group_health import GroupHealth
+from kwhatif.autoscaling.cluster_autoscaler.hints import Hints
+from kwhatif.autoscaling.cluster_autoscaler.moments import moment
+from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate, node_templates
+from kwhatif.autoscaling.cluster_autoscaler.planner import NOT_TRIED as NO_SCALE_DOWN
+from kwhatif.autoscaling.cluster_autoscaler.planner import Planner, ScaleDown
+from kwhatif.autoscaling.cluster_autoscaler.pod_lists import place_on_existing, to_help, unschedulable
+from kwhatif.autoscaling.cluster_autoscaler.readiness import as_seen, ready_for_pods
+from kwhatif.autoscaling.cluster_autoscaler.scale_up import (
+    IN_COOLDOWN,
+    LIMITED,
+    NOT_NEEDED,
+    NOT_TRIED,
+    Orchestrator,
+    Remaining,
+    ScaleUp,
+)
+from kwhatif.autoscaling.cluster_autoscaler.similar_groups import Resize
+from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import SimulatedCluster, Turn
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shape_table import ShapeTable
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.golang.duration import SECOND
+
+_NEW = 2 * SECOND
+_NEW_WITH_GPUS = 30 * SECOND
+
+
+@dataclass(slots=True)
+class Loop:
+    """What one loop found out.
+
+    ``placed``: pods -> existing (or upcoming) nodes that they will run on. ``ignored``: pods that are neither placed
+    nor in need of a node.
+    """
+
+    templates: dict[str, NodeTemplate]
+    healthy: bool
+    scale_up: ScaleUp
+    scale_down: ScaleDown
+    placed: dict[str, str] = field(default_factory=dict)
+    ignored: list[str] = field(default_factory=list)
+    to_least_sizes: list[Resize] = field(default_factory=list)
+
+
+class StaticAutoscaler:
+    """A cluster-autoscaler process."""
+
+    def __init__(self) -> None:
+        self._turn = Turn()
+        self._hints = Hints()
+        self._planner = Planner()
+        self._incomplete: dict[str, tuple[int, int, int]] = {}
+
+    def loop(self, world: World, *, up: bool = True, down: bool = False) -> Loop:
+        """Look at the world once: new nodes if ``up``, nodes that go if ``down``."""
+        nodes = [as_seen(node, world.flags, world.gpu_label) for node in world.nodes]
+        cluster = _cluster(world, nodes)
+        templates = node_templates(world, nodes, cluster)
+        health = GroupHealth(nodes, world.groups, world.flags, world.now, templates)
+        found = Loop(templates, health.cluster_is_healthy, ScaleUp(NOT_TRIED), ScaleDown(NO_SCALE_DOWN))
+        keys = [pod.key for pod in world.pending]
+        if not found.healthy or self._gives_up_missing_nodes(world, health):
+            found.ignored = sorted(keys)
+            found.scale_down = self._planner.not_asked(healthy=found.healthy)
+            return found
+        simulated, here = self._simulated(world, cluster, nodes, templates, health)
+        waiting = [cluster.shapes.info(pod) for pod in unschedulable(world)]
+        found.placed, left = place_on_existing(simulated, waiting, self._hints)
+        pods = to_help(world, left)
+        helped = {pod.key for pod in pods}
+        found.ignored = sorted(key for key in keys if key not in helped and key not in found.placed)
+        if up:
+            orchestrator = Orchestrator(world, simulated, templates, health)
+            found.scale_up = self._scale_up(world, orchestrator, nodes, pods)
+            if world.flags.enforce_node_group_min_size:
+                found.to_least_sizes = orchestrator.to_least_sizes(found.scale_up.plan)
+        if down:
+            found.scale_down = self._planner.plan(world, simulated, here)
+        return found
+
+    def _gives_up_missing_nodes(self, world: World, health: GroupHealth) -> bool:
+        """Whether this loop only lowers the target of groups of which nodes are missing for too long."""
+        incomplete = {}
+        overdue = False
+        for group in world.groups:
+            there = health.registered(group)
+            if there in (0, group.target):
+                continue
+            there_then, target_then, since = self._incomplete.get(group.name, (there, group.target, world.now))
+            if (there_then, target_then) != (there, group.target):
+                since = world.now
+            incomplete[group.name] = (there, group.target, since)
+            overdue |= there < group.target and since + group.settings.max_node_provision_time < world.now
+        self._incomplete = incomplete
+        return overdue
+
+    @staticmethod
+    def _scale_up(world: World, orchestrator: Orchestrator, nodes: Sequence[Node], pods: Sequence[PodInfo]) -> ScaleUp:
+        most = world.flags.max_nodes_total
+        if not pods:
+            return ScaleUp(NOT_NEEDED)
+        if most and sum(map(ready_for_pods, nodes)) >= most:
+            return ScaleUp(LIMITED, pods, remaining={pod.key: Remaining({}, {}) for pod in pods})
+        if _are_new(pods, world.now):
+            return ScaleUp(IN_COOLDOWN, pods)
+        return orchestrator.scale_up(pods)
+
+    def _simulated(
+        self,
+        world: World,
+        cluster: Cluster,
+        nodes: Sequence[Node],
+        templates: dict[str, NodeTemplate],
+        health: GroupHealth,
+    ) -> tuple[SimulatedCluster, list[Node]]:
+        """The cluster with the nodes that are on their way, and the nodes that are there."""
+        simulated = SimulatedCluster(cluster, world.framework, [node.name for node in nodes], self._turn)
+        starting: set[str] = set()
+        for group in world.groups:
+            count, template = health.upcoming(group), templates.get(group.name)
+            if not count:
+                continue
+            starting.update(health.starting(group))
+            if template is not None:
+                names = [f"upcoming/{group.name}/{number}" for number in range(count)]
+                simulated = simulated.with_room_for(template, names)
+                for name in names:
+                    row = simulated.cluster.columns.row(name)
+                    assert row is not None
+                    simulated.join(row, template.fresh(name)[1])
+        for name in sorted(starting):
+            row = simulated.row(name)
+            if row is not None:
+                simulated.depart(row)
+        return simulated, [node for node in nodes if node.name not in starting]
+
+
+def _cluster(world: World, nodes: Sequence[Node]) -> Cluster:
+    """The scheduler's view of it, without expendable pods; nodes are kept for pods as if those ran there."""
+    objects = Objects(world.objects.by_kind())
+    objects.put(Node, nodes)
+    cluster = Cluster(nodes, ShapeTable(world.features), objects)
+    for pod in world.running:
+        if not is_expendable(pod, world.flags):
+            node = pod.spec.node_name or pod.status.nominated_node_name
+            if node and cluster.columns.row(node) is not None:
+                cluster.add(cluster.shapes.info(pod, bound=True), node)
+    return cluster
+
+
+def _are_new(pods: Sequence[PodInfo], now: int) -> bool:
+    """Whether more pods may be about to come, so that it is worth waiting for them."""
+    oldest = min(moment(pod.pod.metadata.creation_timestamp) for pod in pods)
+    with_gpus = [moment(pod.pod.metadata.creation_timestamp) for pod in pods if asks_for_gpus(pod)]
+    return oldest + _NEW > now or (bool(with_gpus) and min(with_gpus) + _NEW_WITH_GPUS > now)

@@ -1,0 +1,61 @@
+"""How much of a node its pods use: the greater share of cpu and memory, or that of its GPUs alone.
+
+Upstream: cluster-autoscaler/simulator/utilization/info.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kwhatif.api.core import Node
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags, GroupSettings
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import is_of_daemon_set
+from kwhatif.autoscaling.cluster_autoscaler.drainability.long_terminating import is_long_terminating
+from kwhatif.autoscaling.cluster_autoscaler.gpus import gpu_resource
+from kwhatif.cluster.shapes import PodInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Utilization:
+    """``share`` is that of the ``resource`` that counts; cpu and memory are None where GPUs alone do."""
+
+    share: float
+    resource: str
+    cpu: float | None = None
+    memory: float | None = None
+
+
+def utilization(
+    node: Node, pods: Sequence[PodInfo], settings: GroupSettings, flags: Flags, gpu_label: str, now: int
+) -> Utilization | None:
+    """None for a node that has no cpu or no memory."""
+    counted = []
+    left_out = []
+    for pod in pods:
+        if (settings.ignore_daemonsets_utilization and is_of_daemon_set(pod.pod)) or (
+            flags.ignore_mirror_pods_utilization and pod.pod.is_mirror
+        ):
+            left_out.append(pod)
+        elif not is_long_terminating(pod, now):
+            counted.append(pod)
+    gpus = gpu_resource(node, gpu_label)
+    if gpus is not None:
+        return Utilization(_share(node, gpus, counted, left_out) or 0.0, gpus)
+    cpu, memory = (_share(node, name, counted, left_out) for name in ("cpu", "memory"))
+    if cpu is None or memory is None:
+        return None
+    share, resource = (cpu, "cpu") if cpu > memory else (memory, "memory")
+    return Utilization(share, resource, cpu, memory)
+
+
+def _share(node: Node, name: str, counted: Sequence[PodInfo], left_out: Sequence[PodInfo]) -> float | None:
+    quantity = (node.status.allocatable or {}).get(name)
+    if quantity is None or not quantity.milli_value():
+        return None
+    thousandths = 1 if name == "cpu" else 1000
+    asked, aside = (
+        thousandths * sum(pod.shape.score_requests.get(name, 0) for pod in pods) for pods in (counted, left_out)
+    )
+    whole = quantity.milli_value() - aside
+    return float(asked) / float(whole) if whole else float("inf") if asked else float("nan")

@@ -1,0 +1,240 @@
+"""Replay scenarios that cluster-autoscaler was recorded in, and answer in the shape they were recorded in.
+
+A scenario is a cluster with node groups and pods that found no node; the format is described in
+``docs/conformance.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.selectors import SelectorError
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags, flags_of, group_settings
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import Prices, World
+from kwhatif.autoscaling.cluster_autoscaler.expanders.priority_list import CONFIG_MAP, KEY
+from kwhatif.autoscaling.cluster_autoscaler.moments import moment
+from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup, NodeGroups
+from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
+from kwhatif.autoscaling.cluster_autoscaler.planner import ScaleDown, Unremovable
+from kwhatif.autoscaling.cluster_autoscaler.scale_up import Remaining
+from kwhatif.autoscaling.cluster_autoscaler.similar_groups import Resize
+from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import Loop, StaticAutoscaler
+from kwhatif.autoscaling.cluster_autoscaler.utilization import Utilization
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.errors import InputError
+from kwhatif.framework.interface import Plugin
+from kwhatif.framework.status import Status
+from kwhatif.golang.duration import SECOND
+from kwhatif.policy.configuration_file import load_configuration
+from kwhatif.scheduling.setup import Setup
+from kwhatif.snapshot.load import decode_objects
+from kwhatif.snapshot.read.items import decode, inside
+from kwhatif.versions import Features, features_of
+
+
+class Group(msgspec.Struct, rename="camel"):
+    """A node group of a scenario."""
+
+    name: str
+    min: int
+    max: int
+    target: int
+    nodes: list[str] = []
+    template: Node | None = None
+    template_pods: list[Pod] | None = None
+    options: dict[str, Any] | None = None
+    failed_scale_up_seconds_ago: int | None = None
+    scale_up_requested_seconds_ago: int | None = None
+
+    def as_node_group(self, flags: Flags, now: int, place: str) -> NodeGroup:
+        return NodeGroup(
+            self.name,
+            self.min,
+            self.max,
+            self.target,
+            tuple(self.nodes),
+            self.template,
+            tuple(self.template_pods or ()),
+            group_settings(self.options or {}, flags, place=f"{place}.options"),
+            _ago(now, self.failed_scale_up_seconds_ago),
+            _ago(now, self.scale_up_requested_seconds_ago),
+        )
+
+
+class AutoscalerScenario(msgspec.Struct, rename="camel"):
+    """One line of a file of such scenarios. ``expected`` may be absent."""
+
+    name: str
+    now: str
+    objects: list[msgspec.Raw]
+    pods: list[Pod]
+    node_groups: list[Group]
+    loops: list[float] = []
+    config: dict[str, Any] | None = None
+    options: dict[str, Any] = {}
+    gpu_label: str = ""
+    prices: dict[str, float] | None = None
+    expected: dict[str, Any] | None = None
+
+
+def autoscaler_answer(
+    scenario: AutoscalerScenario,
+    *,
+    source: str = "",
+    features: Features | None = None,
+    outside: Mapping[str, type[Plugin[Any, Any]]] | None = None,
+    skip_unknown: bool = False,
+) -> dict[str, Any]:
+    """The scenario's outcome, in the shape of ``expected`` with the scenario's name.
+
+    ``source`` is what messages call the scenario. Raises InputError, PolicyError or PluginError.
+    """
+    try:
+        features = features or features_of()
+        configuration = load_configuration(scenario.config, source=source or scenario.name, features=features)
+        setup = Setup(configuration, features, outside or {}, skip_unknown=skip_unknown)
+        world = _world(scenario, setup)
+        up = StaticAutoscaler().loop(world)
+        downwards = StaticAutoscaler()
+        down = [
+            downwards.loop(replace(world, now=world.now + round(after * SECOND)), up=False, down=True)
+            for after in scenario.loops
+        ]
+    except InputError as error:
+        raise error.at(source) from None
+    except (SelectorError, ValueError) as error:
+        raise InputError(str(error), source=source) from error
+    return {
+        "name": scenario.name,
+        "templates": {name: _template(template) for name, template in sorted(up.templates.items())},
+        "scaleUp": _scale_up(up),
+        "scaleDown": [_scale_down(loop.scale_down) for loop in down],
+    }
+
+
+def _world(scenario: AutoscalerScenario, setup: Setup) -> World:
+    flags = flags_of(scenario.options, place="$.options")
+    now = moment(scenario.now)
+    try:
+        objects = decode_objects(scenario.objects)
+    except InputError as error:
+        raise inside(error, "", "$.objects") from None
+    plain: dict[str, list[dict[str, Any]]] = {}
+    for raw in scenario.objects:
+        value = decode(raw, dict[str, Any])
+        plain.setdefault(value["kind"], []).append(value)
+    prices = scenario.prices
+    return World(
+        now=now,
+        objects=objects,
+        pending=scenario.pods,
+        groups=NodeGroups(
+            [group.as_node_group(flags, now, f"$.nodeGroups[{k}]") for k, group in enumerate(scenario.node_groups)]
+        ),
+        flags=flags,
+        features=setup.features,
+        framework=setup.profile(setup.configuration.profiles[0]).framework.filters_alone(),
+        daemon_sets=plain.get("DaemonSet", ()),
+        jobs=plain.get("Job", ()),
+        gpu_label=scenario.gpu_label,
+        prices=None if prices is None else Prices(prices, prices.get("cpu", 0.0), prices.get("memory", 0.0)),
+        priorities=next(
+            (each["data"].get(KEY) for each in plain.get("ConfigMap", ()) if each["metadata"]["name"] == CONFIG_MAP),
+            None,
+        ),
+    )
+
+
+def _ago(now: int, seconds: int | None) -> int | None:
+    return None if seconds is None else now - seconds * SECOND
+
+
+def _template(template: NodeTemplate) -> dict[str, Any]:
+    taints = [
+        f"{taint.key}{'=' if taint.value else ''}{taint.value or ''}:{taint.effect}"
+        for taint in template.node.spec.taints or ()
+    ]
+    return {"pods": sorted(map(_kept, template.pods)), "taints": sorted(taints), "free": template.free}
+
+
+def _kept(pod: PodInfo) -> str:
+    owner = pod.pod.controller
+    namespace = pod.shape.namespace
+    return f"Pod {pod.key}" if owner is None else f"{owner.kind} {namespace}/{owner.name}"
+
+
+def _scale_up(loop: Loop) -> dict[str, Any]:
+    found = loop.scale_up
+    return {
+        "result": found.result,
+        "healthy": loop.healthy,
+        "error": {"type": "transientError", "text": found.error} if found.error else None,
+        "placed": loop.placed,
+        "ignored": loop.ignored,
+        "unschedulable": [pod.key for pod in found.pods],
+        "skippedGroups": found.skipped,
+        "options": [
+            {
+                "group": option.group.name,
+                "nodes": option.nodes,
+                "pods": sorted(pod.key for pod in option.pods),
+                "similar": sorted(group.name for group in option.similar),
+            }
+            for option in found.options
+        ],
+        "chosen": None if found.chosen is None else found.chosen.group.name,
+        "plan": _plan(found.plan),
+        "toMinSize": _plan(loop.to_least_sizes),
+        "triggered": sorted(pod.key for pod in found.triggered),
+        "awaiting": sorted(pod.key for pod in found.awaiting),
+        "remaining": {key: _remaining(remaining) for key, remaining in found.remaining.items()},
+        "events": found.events(),
+    }
+
+
+def _plan(plan: list[Resize]) -> list[dict[str, Any]]:
+    found = ({"group": each.group.name, "from": each.size, "to": each.to} for each in plan)
+    return sorted(found, key=lambda each: each["group"])
+
+
+def _remaining(remaining: Remaining) -> dict[str, Any]:
+    return {
+        "rejected": {group: _status(status) for group, status in remaining.rejected.items()},
+        "skipped": {group: sorted(reasons) for group, reasons in remaining.skipped.items()},
+    }
+
+
+def _status(status: Status) -> Mapping[str, Any]:
+    return {"plugin": status.plugin, "reasons": sorted(status.reasons)}
+
+
+def _scale_down(found: ScaleDown) -> dict[str, Any]:
+    return {
+        "result": found.result,
+        "candidates": found.candidates,
+        "utilization": {node: _utilization(used) for node, used in found.utilization.items()},
+        "unneeded": {node: removal.moves for node, removal in found.unneeded.items()},
+        "unremovable": {node: _unremovable(why) for node, why in found.unremovable.items()},
+        "removable": _in_two(found.removable),
+        "deleted": _in_two(found.deleted),
+    }
+
+
+def _in_two(nodes: tuple[list[str], list[str]] | None) -> dict[str, list[str]] | None:
+    return None if nodes is None else {"empty": nodes[0], "drain": nodes[1]}
+
+
+def _utilization(used: Utilization) -> dict[str, Any]:
+    shares = {"cpu": used.cpu, "memory": used.memory}
+    found = {name: share for name, share in shares.items() if share is not None}
+    return {"utilization": used.share, "resource": used.resource, **found}
+
+
+def _unremovable(why: Unremovable) -> dict[str, Any]:
+    found = {"reason": why.reason, "pod": why.pod, "podReason": why.pod_reason}
+    return {key: value for key, value in found.items() if value}
