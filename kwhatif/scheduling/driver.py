@@ -98,8 +98,12 @@ class Driver:
             yield from scheduler.framework.all_plugins
 
     def apart(self) -> Driver:
-        """The same process as it is now on a copy of the cluster, to try something in."""
-        other = Driver(self.cluster.fork(), self.setup, **self._options)
+        """The same process as it is now on a copy of the cluster, to try something in.
+
+        Nobody looks on, and no extender is asked to bind.
+        """
+        options: Options = {**self._options, "imagined": True, "observer": Observer()}
+        other = Driver(self.cluster.fork(), self.setup, **options)
         other.shared.next_start = self.shared.next_start
         return other
 

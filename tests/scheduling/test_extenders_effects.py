@@ -195,10 +195,11 @@ def test_a_binding_that_fails(answer: Any, problem: str, ignorable: bool) -> Non
     assert [failure.text for failure in run.one.failures] == [expected]
 
 
-def test_pods_that_are_only_imagined_are_never_bound() -> None:
+@pytest.mark.parametrize("apart", [False, True], ids=["the whole process imagines", "something is tried apart"])
+def test_pods_that_are_only_imagined_are_never_bound(apart: bool) -> None:
     with serving({"bind": {}}) as server:
         run = Extended(cluster_of([node("a")]), extender(server, **BIND), bind=True)
-        driver = Driver(run.cluster, run.setup, imagined=True)
+        driver = Driver(run.cluster, run.setup).apart() if apart else Driver(run.cluster, run.setup, imagined=True)
         assert driver.attempt(run.cluster.shapes.info(pod())).placed
     assert server.requests == []
 

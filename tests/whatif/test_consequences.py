@@ -6,8 +6,9 @@ import pytest
 
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
+from kwhatif.scheduling import sampling
 from kwhatif.whatif.place.place import place
-from tests.builders import Json, node, pod
+from tests.builders import Json, node, pod, profile_document
 from tests.storage_builders import claim, storage_class
 from tests.whatif.sessions import asking, session_of
 
@@ -81,6 +82,19 @@ def test_a_replacement_gets_claims_of_its_own_for_its_ephemeral_volumes() -> Non
     running = [pod("web-x", on="n1", cpu="2", owner=REPLICA_SET, spec=spec)]
     objects = (storage_class(provisioner="disk.csi.example"), claim("web-x-scratch", owner="uid-default-web-x"))
     assert landings(running, VIP, objects=objects) == {"web-x": ("web-r1", "n2")}
+
+
+def test_the_search_for_their_nodes_goes_on_where_it_had_got_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "ALWAYS", 2)
+    nodes = [node(f"n{i}", cpu="4", labels=ON_SSD if i == 1 else {}) for i in range(1, 7)]
+    running = [pod("web-x", on="n1", cpu="2", owner=REPLICA_SET)]
+    config = profile_document(percentage=1)
+    # Of the nodes in turn, two that have room are enough: the last pod asked about takes the search past n2 and n3.
+    result = place(session_of(nodes, running, config=config), asking(VIP, pod("last", cpu="1")))
+    assert [(placed.node, [victim.lands_on for victim in placed.victims]) for placed in result.placements] == [
+        ("n1", ["n4"]),
+        ("n2", []),
+    ]
 
 
 def test_what_follows_changes_nothing_in_the_session() -> None:

@@ -60,7 +60,7 @@ class Growth:
 
     def _placed(self, pods: Sequence[PodInfo], like: str, count: int) -> int:
         grown = edited(self._after, [Given(ADD_NODES, AddNodes(count=count, like=like), "the gate")])
-        session = Session(grown.snapshot, self._context.setup, shapes=self._context.cluster.shapes)
+        session = Session(grown.snapshot, self._context.setup, shapes=self._context.cluster.shapes, imagined=True)
         placed = 0
         for pod in pods:
             if session.driver.scheduler(pod.pod.spec.scheduler_name) is not None:

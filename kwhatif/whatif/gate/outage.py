@@ -1,7 +1,9 @@
 """What if nodes were gone once the change is rolled out: do the pods they ran find room on the others?
 
 Controllers make the lost pods again, all at once; they are taken up in the scheduler's order and nobody is evicted for
-them. Pods that nobody would make again, and those of daemon sets, which want none elsewhere, are not asked about.
+them. Pods that nobody would make again, and those of daemon sets, which want none elsewhere, are not asked about. The
+search for nodes begins with the first one: how far it will have got by then nobody knows, and an outage with the change
+is compared to one without.
 """
 
 from __future__ import annotations

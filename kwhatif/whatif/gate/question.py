@@ -86,10 +86,11 @@ class Gate(Question[GateResult]):
         return [*paths, *(each for each in files if not isinstance(each, str))]
 
     def expand(self, case: Case) -> None:
-        begin(cast("Proposal", case))
-        apply, version = cast("Proposal", case).found.apply, case.engine.kubernetes_version
-        case.expanded = expanded(case.snapshot, apply, case.inputs.reading, version)
-        if self.base is None and not case.expanded.refusals:
+        proposal = cast("Proposal", case)
+        begin(proposal)
+        version = case.engine.kubernetes_version
+        case.expanded = expanded(case.snapshot, proposal.found.apply, case.inputs.reading, version)
+        if proposal.base is None and not case.expanded.refusals:
             insist_on_pods(case.inputs.manifests, case.manifests, case.inputs.reading)
 
     def session(self, case: Case) -> None:

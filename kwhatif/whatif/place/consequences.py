@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.place import Placement, Victim
 from kwhatif.scheduling.arrivals import with_claims
-from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.replacements import Replacements
 from kwhatif.whatif.session import Session
 
@@ -39,12 +38,12 @@ def _told(victim: Victim, landings: dict[str, Landing]) -> Victim:
 
 
 def _land(session: Session, evicted: Sequence[PodInfo], names: Collection[str]) -> dict[str, Landing]:
-    """Schedule replacements on a copy of the cluster, one after the other; they evict nobody.
+    """Schedule replacements on a copy of the cluster, one after the other, as the same process; they evict nobody.
 
     Those that get a name of their own get none of the ``names`` that are taken.
     """
-    cluster = session.cluster.fork()
-    driver = Driver(cluster, session.setup, imagined=True)
+    driver = session.driver.apart()
+    cluster = driver.cluster
     replacements = Replacements(taken=names.__contains__)
     landings: dict[str, Landing] = {}
     for victim in evicted:
