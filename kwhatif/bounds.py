@@ -7,8 +7,13 @@ Whoever made a file, or answers for an API server, may be hostile: nothing is re
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TypeVar
+
+from kwhatif.errors import InputError
 
 T = TypeVar("T")
 
@@ -49,6 +54,45 @@ EMPTY_PAGES = 10
 
 DUMP_SECONDS = 900.0
 """For a whole dump, credentials included."""
+
+PODS = 200_000
+"""What one run may make of manifests, edits and evictions."""
+
+
+@dataclass
+class _PodRoom:
+    most: int
+    made: int = 0
+
+
+_pod_room: ContextVar[_PodRoom | None] = ContextVar("pod_room", default=None)
+
+
+@contextmanager
+def pods_to_make(most: int | None = None) -> Iterator[None]:
+    """What is done inside may make so many pods; unsaid, as many as outside, where these do not count."""
+    around = _pod_room.get()
+    token = _pod_room.set(_PodRoom(most if most is not None else around.most if around else PODS))
+    try:
+        yield
+    finally:
+        _pod_room.reset(token)
+
+
+def pods_left() -> int:
+    """How many pods may still be made."""
+    room = _pod_room.get()
+    return PODS if room is None else room.most - room.made
+
+
+def make_room(pods: int, owner: str) -> None:
+    """Count pods that are about to be made, before there is one of them. Raises InputError if they are too many."""
+    room = _pod_room.get() or _PodRoom(PODS)
+    if room.made + pods > room.most:
+        others = f" after {room.made:,} of others" if room.made else ""
+        problem = f"expected no more than {room.most:,} pods in all (--max-pods), found {pods:,} of {owner}{others}"
+        raise InputError(problem)
+    room.made += pods
 
 
 def in_time(seconds: float, work: Callable[[], T]) -> T:

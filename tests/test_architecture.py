@@ -14,7 +14,8 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "kwhatif"
 
 ORDER = (
-    {"errors", "bounds"},
+    {"errors"},
+    {"bounds"},
     {"versions", "results", "golang"},
     {"api"},
     {"cel"},

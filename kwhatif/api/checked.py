@@ -17,6 +17,7 @@ from kwhatif.api.decode import convert, fits
 from kwhatif.api.field_types import FieldType, Types, newest_types
 from kwhatif.api.meta import Int32, Int64, ObjectMeta, Resource
 from kwhatif.api.quantity import Quantity
+from kwhatif.errors import InputError
 
 _SCALARS: dict[str, Any] = {
     **dict.fromkeys(("string", "bytes", "time", "microtime"), str),
@@ -36,12 +37,22 @@ def check(obj: dict[str, Any], group: str, kind: str) -> None:
 
     A null in a list or a map becomes what it stands for, an empty item.
     """
-    type_ = checked_type(group, kind)
-    if fits(obj, type_):
-        return
-    convert(obj, type_)
-    if name := _type_name(group, kind):
-        fill_nulls(obj, name, newest_types())
+    _check(obj, checked_type(group, kind), _type_name(group, kind))
+
+
+def check_part(value: Any, type_name: str, place: str) -> None:
+    """The same of a value that stands at a place within an object, and is of a type of the table, or null."""
+    try:
+        _check(value, _type(FieldType.parse(type_name), newest_types()) | None, type_name)
+    except InputError as error:
+        raise InputError(error.problem, place=place + error.place.removeprefix("$")) from None
+
+
+def _check(value: Any, type_: Any, name: str) -> None:
+    if not fits(value, type_):
+        convert(value, type_)
+        if isinstance(value, dict) and name:
+            fill_nulls(value, name, newest_types())
 
 
 @cache

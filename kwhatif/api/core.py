@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
-from kwhatif.api.meta import Base, Int32, Int64, Labels, LabelSelector, Resource
+from kwhatif.api.meta import Base, Int32, Int64, Labels, LabelSelector, ObjectMeta, Resource
 from kwhatif.api.quantity import Quantity
 
 ResourceList = dict[str, Quantity]
@@ -210,9 +208,23 @@ class ImageVolumeSource(Base):
     reference: str | None = None
 
 
+class ClaimResources(Base):
+    requests: ResourceList | None = None
+
+
+class PersistentVolumeClaimSpec(Base):
+    access_modes: list[str] | None = None
+    selector: LabelSelector | None = None
+    resources: ClaimResources | None = None
+    volume_name: str | None = None
+    storage_class_name: str | None = None
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+
+
 class PersistentVolumeClaimTemplate(Base):
-    metadata: dict[str, Any] | None = None
-    spec: dict[str, Any] | None = None
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: PersistentVolumeClaimSpec = msgspec.field(default_factory=PersistentVolumeClaimSpec)
 
 
 class EphemeralVolumeSource(Base):

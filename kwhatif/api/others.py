@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from kwhatif.api.core import DiskSource, NodeSelector, ResourceList
+from kwhatif.api.core import DiskSource, NodeSelector, PersistentVolumeClaimSpec, ResourceList
 from kwhatif.api.meta import Base, Int32, LabelSelector, Resource
 from kwhatif.api.quantity import Quantity
 
@@ -88,20 +88,6 @@ class VolumePhase(Base):
 class PersistentVolume(Resource):
     spec: PersistentVolumeSpec = msgspec.field(default_factory=PersistentVolumeSpec)
     status: VolumePhase = msgspec.field(default_factory=VolumePhase)
-
-
-class ClaimResources(Base):
-    requests: ResourceList | None = None
-
-
-class PersistentVolumeClaimSpec(Base):
-    access_modes: list[str] | None = None
-    selector: LabelSelector | None = None
-    resources: ClaimResources | None = None
-    volume_name: str | None = None
-    storage_class_name: str | None = None
-    volume_mode: str | None = None
-    volume_attributes_class_name: str | None = None
 
 
 class PersistentVolumeClaim(Resource):

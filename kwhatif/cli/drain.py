@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.bounds import PODS
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import EngineOptions, Snapshots, Tables, TablesOutput, argument
+from kwhatif.cli.options import EngineOptions, MaxPods, Snapshots, Tables, TablesOutput, argument
 from kwhatif.cli.output import check_stdin, finish, rendered
-from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.whatif.stages.inputs import Inputs, Reading
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -34,6 +35,7 @@ def drain(
     force: Annotated[
         bool, typer.Option("--force", help="Go on even if there are pods that no controller recreates.")
     ] = False,
+    max_pods: MaxPods = PODS,
     output: TablesOutput = Tables.table,
     *,
     engine: EngineOptions,
@@ -52,5 +54,5 @@ def drain(
 
     check_stdin(*snapshot, engine.policy, *(edits.edits or ()))
     question = Drain(nodes, ignore_daemonsets, delete_emptydir_data, force)
-    result = ask(question, Case(Inputs(snapshot, edits=edits or None), engine))
+    result = ask(question, Case(Inputs(snapshot, edits=edits or None, reading=Reading(max_pods=max_pods)), engine))
     finish(rendered(result, output, lambda: drain_blocks(result)), result.exit_code, result.notes)

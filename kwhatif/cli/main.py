@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 
+from kwhatif.bounds import pods_to_make
 from kwhatif.cli.lazy import LazyGroup
 from kwhatif.errors import KwhatifError
 from kwhatif.report.escape import clean
@@ -75,7 +76,8 @@ def main() -> None:
     gc.set_threshold(100_000, 20, 20)
     atexit.register(gc.freeze)
     try:
-        code = app(prog_name=_program(), standalone_mode=False)
+        with pods_to_make():
+            code = app(prog_name=_program(), standalone_mode=False)
     except KwhatifError as error:
         _complain(str(error))
         sys.exit(error.exit_code)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kwhatif.bounds import PODS
 from kwhatif.whatif.stages.inputs import Engine, Reading
 
 
@@ -147,6 +148,12 @@ AdmissionPlugins = Annotated[
 IgnoreUnknown = Annotated[bool, typer.Option("--ignore-unknown", help="Do not report unknown kinds.")]
 
 
+MaxPods = Annotated[
+    int,
+    option("--max-pods", metavar="N", min=1, help="Make no more pods than these of manifests, edits and evictions."),
+]
+
+
 @dataclass(frozen=True)
 class ReadingOptions(Reading):
     """How manifests are read and what the API server makes of them."""
@@ -154,6 +161,7 @@ class ReadingOptions(Reading):
     templates: Templates = None
     admission_plugins: AdmissionPlugins = None
     ignore_unknown: IgnoreUnknown = False
+    max_pods: MaxPods = PODS
 
 
 class Verb(StrEnum):

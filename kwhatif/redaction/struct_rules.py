@@ -117,10 +117,6 @@ BY_NAME: dict[str, Rule] = {
 """Field -> rule of the texts in it."""
 
 
-def _claim_spec(value: Any, names: Names) -> Any:
-    return rule_of(others.PersistentVolumeClaimSpec)(value, names)
-
-
 def _named_by(rule: Rule) -> dict[str, Rule]:
     """Of objects that bear the name of something else."""
     return {"metadata": fields(METADATA.rules, name=rule)}
@@ -132,12 +128,7 @@ _OWN: dict[type[Struct], dict[str, Rule]] = {
     core.EmptyDirSource: {"sizeLimit": amount, "medium": one_of("Memory", "HugePages")},
     core.Node: _named_by(NODE),
     core.NodeSystemInfo: {"kubeletVersion": _release},
-    core.PersistentVolumeClaimTemplate: {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "metadata": METADATA,
-        "spec": _claim_spec,
-    },
+    core.PersistentVolumeClaimTemplate: {"apiVersion": API_VERSION, "kind": KIND},
     core.PodSchedulingGate: {"name": _QUALIFIED},
     core.PodSpec: {
         "activeDeadlineSeconds": number,
@@ -153,7 +144,7 @@ _OWN: dict[type[Struct], dict[str, Rule]] = {
     others.CSINode: _named_by(NODE),
     others.CSINodeDriver: {"name": _DRIVER},
     others.CSIPersistentVolumeSource: {"readOnly": flag},
-    others.ClaimResources: {"limits": AMOUNTS},
+    core.ClaimResources: {"limits": AMOUNTS},
     others.ObjectReference: {"kind": one_of("PersistentVolumeClaim")},
     others.PersistentVolumeClaim: {
         "status": fields(

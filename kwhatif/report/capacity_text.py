@@ -45,8 +45,8 @@ def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
     if result.exit_code:
         yield "Asked for", f"at least {counted(result.at_least, 'time')}"
     match result.ended:
-        case "limit":
-            yield "Ended by", "--limit: more may fit"
+        case "limit" | "max-pods":
+            yield "Ended by", f"--{result.ended}: more may fit"
         case "quota" if result.quota is not None:
             yield "Ended by", f"quota {result.quota.quota}: {result.quota.resource}"
         case "scheduler":

@@ -49,8 +49,8 @@ class QuotaRoom(Value, frozen=True, kw_only=True):
 class CapacityResult(Result, frozen=True, kw_only=True):
     """How many times ``unit`` fits, one of which is ``pods_each`` pods.
 
-    ``ended`` says what ended it: ``nodes``, ``quota``, ``limit``, or ``scheduler`` if none takes such pods up; nothing
-    if the API server lets in none at all.
+    ``ended`` says what ended it: ``nodes``, ``quota``, ``limit``, ``max-pods``, or ``scheduler`` if none takes such
+    pods up; nothing if the API server lets in none at all.
     ``message`` is what kube-scheduler would say of the next pod, ``next_pod``. ``first`` counts the pods that what-if
     edits left without a node, which are placed before; ``first_pending`` are those of them that find none.
     """

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Pod, PodStatus
 from kwhatif.api.meta import OwnerReference
+from kwhatif.bounds import make_room
 from kwhatif.cluster.shapes import PodInfo
 
 GRACE_PERIOD = 30
@@ -75,6 +76,7 @@ class Replacements:
 
 
 def _fresh(pod: Pod, name: str, suffix: str) -> Pod:
+    make_room(1, f"pods made again, {pod.namespace}/{name}")
     meta = replace(
         pod.metadata,
         name=name,

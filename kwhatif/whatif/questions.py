@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
+from kwhatif.bounds import PODS
 from kwhatif.whatif.stages.inputs import Engine, Files, Inputs, Reading
 from kwhatif.whatif.stages.question import Case
 from kwhatif.whatif.stages.sequence import ask
@@ -42,10 +43,11 @@ class EditOptions(TypedDict, total=False):
     """What if the cluster were another one?
 
     ``edits`` are ClusterEdits documents by their paths, and single edits as plain values, such as
-    ``{"cordon": "worker-3"}``.
+    ``{"cordon": "worker-3"}``. No more than ``max_pods`` pods are made of edits, manifests and evictions.
     """
 
     edits: Manifests
+    max_pods: int
 
 
 class ManifestOptions(EditOptions, total=False):
@@ -274,6 +276,7 @@ def _case(
         options.get("admission_plugins"),
         options.get("ignore_unknown", False),
         options.get("verb"),
+        options.get("max_pods", PODS),
     )
     gates = options.get("feature_gates") or {}
     named = ("kubernetes_version", "all_nodes", "skip_unknown_plugins", "call_extenders", "strict")

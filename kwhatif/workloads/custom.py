@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kwhatif.admission.answer import Object
+from kwhatif.api.checked import check_part
 from kwhatif.errors import InputError, UsageError
 from kwhatif.workloads.making import Making
 from kwhatif.workloads.objects import group_of, integer, name_of, section
@@ -57,6 +58,8 @@ class TemplatePath:
 
 
 def make_custom(obj: Object, where: TemplatePath, making: Making) -> None:
-    count = integer(section(obj, "spec").get("replicas"), 1)
+    count = section(obj, "spec").get("replicas")
+    check_part(count, "int32", "$.spec.replicas")
     template = where.template(obj)
-    making.pods_of(obj, [pod_from_template(template, obj) for _ in range(count)])
+    check_part(template, "core.v1.PodTemplateSpec", str(where))
+    making.pods_of(obj, integer(count, 1), lambda _: pod_from_template(template, obj))

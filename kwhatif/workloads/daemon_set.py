@@ -25,7 +25,7 @@ def make_daemon_set(daemon_set: Object, nodes: Sequence[Object], making: Making)
     check = NodeCheck(template)
     revision, generation = template_hash(template), generation_of(daemon_set)
     homes = [name_of(node) for node in nodes if check(node).run]
-    making.pods_of(daemon_set, [daemon_pod(daemon_set, home, revision, generation) for home in homes])
+    making.pods_of(daemon_set, len(homes), lambda place: daemon_pod(daemon_set, homes[place], revision, generation))
 
 
 def daemon_pod(daemon_set: Object, node: str, revision: str, generation: str) -> Object:

@@ -6,11 +6,12 @@ Upstream: pkg/controller/volume/ephemeral/controller.go.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+
+from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
-from kwhatif.api.decode import convert
-from kwhatif.api.others import PersistentVolumeClaim
+from kwhatif.api.meta import OwnerReference
+from kwhatif.api.others import PersistentVolumeClaim, VolumePhase
 
 
 def ephemeral_claims(pod: Pod) -> Iterator[PersistentVolumeClaim]:
@@ -19,21 +20,13 @@ def ephemeral_claims(pod: Pod) -> Iterator[PersistentVolumeClaim]:
         template = volume.ephemeral.volume_claim_template if volume.ephemeral else None
         if template is None:
             continue
-        metadata: dict[str, Any] = dict(template.metadata or {})
-        metadata |= {
-            "name": f"{pod.metadata.name}-{volume.name}",
-            "namespace": pod.metadata.namespace or "default",
-            "ownerReferences": [
-                {
-                    "apiVersion": "v1",
-                    "kind": "Pod",
-                    "name": pod.metadata.name,
-                    "uid": pod.metadata.uid,
-                    "controller": True,
-                }
-            ],
-        }
-        yield convert(
-            {"metadata": metadata, "spec": template.spec or {}, "status": {"phase": "Pending"}},
-            PersistentVolumeClaim,
+        owner = OwnerReference(
+            api_version="v1", kind="Pod", name=pod.metadata.name, uid=pod.metadata.uid, controller=True
         )
+        metadata = replace(
+            template.metadata,
+            name=f"{pod.metadata.name}-{volume.name}",
+            namespace=pod.metadata.namespace or "default",
+            owner_references=[owner],
+        )
+        yield PersistentVolumeClaim(metadata=metadata, spec=template.spec, status=VolumePhase(phase="Pending"))

@@ -21,16 +21,16 @@ def make_job(job: Object, making: Making) -> None:
     if spec.get("suspend") or (spec.get("managedBy") or OWN_CONTROLLER) != OWN_CONTROLLER:
         return
     template = _labelled(job)
-    bodies = []
-    for index in range(_active(spec)):
+
+    def body_of(index: int) -> Object:
         if spec.get("completionMode") != "Indexed":
-            bodies.append(pod_from_template(template, job))
-            continue
+            return pod_from_template(template, job)
         body = pod_from_template(template, job, within(name_of(job), f"-{index}-", LONGEST_GENERATED))
         for kind in ("annotations", "labels"):
             body["metadata"].setdefault(kind, {})[INDEX] = str(index)
-        bodies.append(body)
-    making.pods_of(job, bodies)
+        return body
+
+    making.pods_of(job, _active(spec), body_of)
 
 
 def _active(spec: Object) -> int:

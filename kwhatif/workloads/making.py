@@ -5,12 +5,13 @@ Pods come into being through the API server, which may refuse them; controllers 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from kwhatif.admission.answer import Answer, Change, Created, Object, Refused
 from kwhatif.admission.world import World
+from kwhatif.bounds import make_room
 from kwhatif.workloads.objects import name_of, namespace_of
 from kwhatif.workloads.pods import device_claims, ephemeral_claims
 
@@ -80,12 +81,13 @@ class Making:
         self.failed(owner, f"{complaint}: {answer.message}", pods)
         return None
 
-    def pods_of(self, owner: Object, bodies: Sequence[Object]) -> None:
-        """Pods that are alike but for their names: once one is refused, so would be the rest."""
-        for place, body in enumerate(bodies):
-            refused = self.pod(body)
+    def pods_of(self, owner: Object, number: int, body_of: Callable[[int], Object]) -> None:
+        """So many pods that are alike but for their names: once one is refused, so would be the rest."""
+        make_room(number, f"{owner.get('kind')} {name_of(owner)}")
+        for place in range(number):
+            refused = self.pod(body_of(place))
             if refused:
-                self.failed(owner, f"Error creating: {refused.message}", len(bodies) - place)
+                self.failed(owner, f"Error creating: {refused.message}", number - place)
                 return
 
     def pod(self, body: Object) -> Refused | None:

@@ -15,4 +15,4 @@ def make_replicas(owner: Object, making: Making) -> None:
     spec = section(owner, "spec")
     template = section(spec, "template")
     count = integer(spec.get("replicas"), 1)
-    making.pods_of(owner, [pod_from_template(template, owner) for _ in range(count)])
+    making.pods_of(owner, count, lambda _: pod_from_template(template, owner))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.admission.answer import Object
+from kwhatif.bounds import make_room
 from kwhatif.workloads.making import Making
 from kwhatif.workloads.naming import template_hash
 from kwhatif.workloads.objects import claim_template, copied, integer, name_of, namespace_of, section
@@ -22,6 +23,7 @@ def make_stateful_set(stateful_set: Object, making: Making, *, ready: bool) -> N
     """All pods, each as soon as the one before is ready; if none ever is, those made without waiting."""
     spec = section(stateful_set, "spec")
     replicas = integer(spec.get("replicas"), 1)
+    make_room(replicas, f"StatefulSet {name_of(stateful_set)}")
     ordinals = range(start_of(stateful_set), start_of(stateful_set) + replicas)
     patient = one_by_one(stateful_set)
     template, revision = section(spec, "template"), revision_of(stateful_set)

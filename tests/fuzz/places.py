@@ -30,7 +30,7 @@ def minimal(type_: FieldType, types: Types) -> Any:
     match type_.shape:
         case "struct":
             fields = types.fields(type_.name)
-            return {name: minimal(field, types) for name, field in fields.items() if field.required}
+            return {name: minimal(field, types) for name, field in fields.items() if field.written}
         case "list":
             return []
         case "map":

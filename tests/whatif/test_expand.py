@@ -129,7 +129,7 @@ def test_kinds_that_nobody_knows_are_counted_unless_their_template_is_pointed_to
 def test_an_object_of_the_cluster_that_cannot_be_is_bad_input(tmp_path: Path) -> None:
     odd = deployment("web", 1)
     odd["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": [1]}
-    with pytest.raises(InputError, match=r'Deployment "web": .*containers\[0\].resources.requests: expected an object'):
+    with pytest.raises(InputError, match=r"cluster.yaml: \$.spec.*\[0\].resources.requests: expected an object"):
         expanded(tmp_path, a_pod("p"), cluster=(odd,))
 
 
@@ -142,8 +142,3 @@ def test_a_null_in_a_list_of_the_cluster_is_an_empty_item(tmp_path: Path) -> Non
     replicas = a("ReplicaSet", "web-1", deployment("web", 1)["spec"], api="apps/v1", ownerReferences=[None])
     found = expanded(tmp_path, deployment("web", 2), cluster=(deployment("web", 1), replicas))
     assert summarized(found).exit_code == 0
-
-
-def test_a_workload_of_absurd_size_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"\$.spec.replicas: expected no more than 100000 pods, found 2000000000"):
-        expanded(tmp_path, deployment("web", 2_000_000_000))

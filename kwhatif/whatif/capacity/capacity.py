@@ -18,6 +18,7 @@ from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.world import namespace_of
 from kwhatif.api.core import Volume
 from kwhatif.api.others import PersistentVolumeClaim
+from kwhatif.bounds import pods_left
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import claim_names
 from kwhatif.cluster.types import BoolArray, Int64Array
@@ -62,10 +63,14 @@ def capacity(
     before = Run(session)
     before.all_of(first)
     quota = _quota_room(session, [expanded.whole[item.pod.key] for item in asked])
-    bounds = [*([] if limit is None else [limit]), *([] if quota is None else [quota.fits])]
+    room = pods_left() // max(len(asked), 1)
+    if room < at_least:
+        raise UsageError(f"--at-least {at_least}: no more than {room} are counted (--max-pods)")
+    bounds = [room, *([] if limit is None else [limit]), *([] if quota is None else [quota.fits])]
     filling = _Filling(session, [_copier(item, expanded.objects) for item in asked])
-    fits = filling.run(min(bounds, default=None)) if asked and unclaimed is None else 0
-    ended = "nodes" if filling.refused is not None else "limit" if limit == fits else "quota" if asked else ""
+    fits = filling.run(min(bounds)) if asked and unclaimed is None else 0
+    counted = "limit" if limit == fits else "max-pods" if room == fits else "quota"
+    ended = "nodes" if filling.refused is not None else counted if asked else ""
     outcome = filling.outcome()
     if unclaimed is not None:
         reason = skipped(session, unclaimed, not_ours(session, unclaimed)).reason
@@ -166,14 +171,9 @@ class _Filling:
         self._asks: Counter[str] = Counter()
         self.refused: Attempt | None = None
 
-    def run(self, most: int | None) -> int:
+    def run(self, most: int) -> int:
         """Place whole units until one does not fit; how many did."""
-        number = 0
-        while most is None or number < most:
-            if not self._unit(number + 1):
-                return number
-            number += 1
-        return number
+        return next((number for number in range(most) if not self._unit(number + 1)), most)
 
     def _unit(self, number: int) -> bool:
         placed: list[Attempt] = []

@@ -16,6 +16,7 @@ from kwhatif.admission.server import ApiServer
 from kwhatif.admission.world import plain
 from kwhatif.api.core import Condition, Node, NodeSelector, NodeSelectorTerm, Pod, PodStatus
 from kwhatif.api.decode import convert
+from kwhatif.bounds import make_room
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.results.amounts import counted
 from kwhatif.results.place import FailedCreate
@@ -38,6 +39,7 @@ def daemons_arrive(draft: Draft, nodes: Sequence[Node], like: Node, origin: str)
         return counted(made, "daemon pod") if made else ""
     there = (pod for pod in draft.pods if pod.spec.node_name == like.name and not pod.metadata.deletion_timestamp)
     running = [pod for pod in there if _of_daemon_set(pod) and (pod.status.phase or "") not in FINISHED]
+    make_room(len(nodes) * len(running), "daemon sets")
     for node in nodes:
         draft.add_pods([_moved(pod, node.name) for pod in running])
     made = len(nodes) * len(running)
@@ -85,6 +87,7 @@ def _start(draft: Draft, changes: Sequence[tuple[Node | None, Node]], origin: st
     ]
     if not wanted:
         return 0
+    make_room(len(wanted), "daemon sets")
     server = ApiServer(world_of(draft.snapshot, {namespace_of(daemon_set) for daemon_set, _ in wanted}))
     made: list[Pod] = []
     failures: dict[tuple[str, str], int] = {}

@@ -20,6 +20,7 @@ from kwhatif.api.decode import convert
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.api.others import PersistentVolumeClaim, ReplicaSet, StatefulSet
+from kwhatif.bounds import make_room
 from kwhatif.errors import InputError
 from kwhatif.results.place import FailedCreate
 from kwhatif.whatif.edits.draft import Draft
@@ -56,6 +57,7 @@ def scale(draft: Draft, origin: str, replicas: int, kind: str, name: str, namesp
     draft.moves_pods = True
     if before == replicas:
         return text
+    make_room(max(replicas - before, 0), called(old))
     new = copied(old)
     new["spec"]["replicas"] = replicas
     draft.put_whole(new)

@@ -21,6 +21,7 @@ from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.kinds import KINDS, kept_whole, spelt, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.others import PersistentVolumeClaim
+from kwhatif.bounds import make_room
 from kwhatif.errors import InputError
 from kwhatif.results.place import FailedCreate, Refusal, RefusedField
 from kwhatif.snapshot.format.model import Snapshot
@@ -36,9 +37,6 @@ from kwhatif.workloads.rollout import Plan, plan
 from kwhatif.workloads.rollout_state import Step
 
 Claim = PersistentVolumeClaim | ResourceClaim
-
-MOST_PODS = 100_000
-"""So many pods of one workload are unfolded; Kubernetes itself is made for 150,000 in a cluster."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +204,6 @@ class _Expansion:
         stored = self._applied(obj, origin)
         if stored is None:
             return
-        _check_size(stored.object, origin)
         if old is None or obj["kind"] == "Pod":
             self._made(stored.object, origin, stored.changes)
         else:
@@ -230,7 +227,8 @@ class _Expansion:
     def _made(self, obj: Object, origin: str, changes: tuple[Change, ...] = ()) -> None:
         """All that the controllers make of a new object. ``changes`` is what admission did to that."""
         made = reconcile(self._server, obj, self._all_nodes(obj), templates=self._templates)
-        bare = obj["kind"] == "Pod"
+        if bare := obj["kind"] == "Pod":
+            make_room(1, called(obj))
         for pod, own in zip(made.pods, made.changes, strict=True):
             self._done.pods.append(self._asked(pod, origin, "" if bare else called(obj), changes if bare else own))
         self._keep_claims(made.claims)
@@ -246,6 +244,8 @@ class _Expansion:
         if new["kind"] in KINDS:
             self._done.objects.append(convert(new, KINDS[new["kind"]]))
         name, dropped = called(new), self._snapshot.dropped
+        # How it goes is found out later, maybe more than once; at most all of its pods are new.
+        make_room(len(self._all_nodes(new)) or section(new, "spec").get("replicas") or 0, name)
         known, old = old, completed(old, new, dropped)
         trails: dict[str, tuple[Change, ...]] = {}
 
@@ -317,15 +317,6 @@ def called(obj: Object) -> str:
     """``Deployment shop/web``."""
     name = name_of(obj) or f"{(obj.get('metadata') or {}).get('generateName', '')}..."
     return f"{obj['kind']} {namespace_of(obj)}/{name}" if namespace_of(obj) else f"{obj['kind']} {name}"
-
-
-def _check_size(obj: Object, origin: str) -> None:
-    """Raises InputError for a number of pods that is surely a slip, and that nobody would wait for."""
-    for key in ("replicas", "parallelism"):
-        number = section(obj, "spec").get(key)
-        if isinstance(number, int) and number > MOST_PODS:
-            problem = f"expected no more than {MOST_PODS} pods, found {number}"
-            raise InputError(problem, source=origin, place=f"$.spec.{key}")
 
 
 def _at_home(pod: Object, homes: Mapping[str, str]) -> Object:

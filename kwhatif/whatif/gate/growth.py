@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
+from kwhatif.bounds import pods_to_make
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.edits.add_nodes import ADD_NODES, AddNodes
@@ -59,7 +60,8 @@ class Growth:
         return max((-(-want // has) for want, has in short if want > 0 and has > 0), default=1)
 
     def _placed(self, pods: Sequence[PodInfo], like: str, count: int) -> int:
-        grown = edited(self._after, [Given(ADD_NODES, AddNodes(count=count, like=like), "the gate")])
+        with pods_to_make():
+            grown = edited(self._after, [Given(ADD_NODES, AddNodes(count=count, like=like), "the gate")])
         session = Session(grown.snapshot, self._context.setup, shapes=self._context.cluster.shapes, imagined=True)
         placed = 0
         for pod in pods:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
+from kwhatif.bounds import pods_to_make
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.scheduling.arrivals import with_claims
@@ -32,7 +33,8 @@ class Stranded:
 
 def outage(cluster: Cluster, setup: Setup, nodes: Collection[str]) -> tuple[int, list[Stranded]]:
     """How many pods have to find another node when these are gone, and those that find none. Changes nothing."""
-    lost = _lost(cluster, nodes)
+    with pods_to_make():
+        lost = _lost(cluster, nodes)
     if not lost:
         return 0, []
     rest = cluster.without(nodes)

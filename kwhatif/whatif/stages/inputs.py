@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kwhatif.bounds import PODS
+
 if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.whatif.edits.kind import Given
@@ -26,13 +28,16 @@ class Edits(Protocol):
 
 @dataclass(frozen=True)
 class Reading:
-    """How manifests are read and what the API server makes of them. ``verb`` is how they
-    are sent: one of ``admission.sent.VERBS``."""
+    """How manifests are read and what the API server makes of them.
+
+    ``verb`` is how they are sent: one of ``admission.sent.VERBS``. No more than ``max_pods`` are made, of edits, too.
+    """
 
     templates: Sequence[str] | None = None
     admission_plugins: Sequence[str] | None = None
     ignore_unknown: bool = False
     verb: str | None = None
+    max_pods: int = PODS
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from kwhatif.bounds import pods_to_make
 from kwhatif.results.amounts import counted
 from kwhatif.results.parts import Result
 from kwhatif.whatif.stages.notes import Notes
@@ -36,8 +37,9 @@ def ask(question: Question[R], *cases: Case) -> R:
     inquiry = Inquiry(question, cases, Notes())
     for case in cases:
         question.check(case)
-    for stage in STAGES:
-        inquiry = stage(inquiry)
+    with pods_to_make(cases[0].inputs.reading.max_pods):
+        for stage in STAGES:
+            inquiry = stage(inquiry)
     result: Any = inquiry.result
     result.noted(inquiry.notes)
     return result  # type: ignore[no-any-return]
