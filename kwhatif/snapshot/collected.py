@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from kwhatif.api.core import Pod
 from kwhatif.api.kinds import GROUPS, KINDS, NAMESPACED, kept_whole, struct_for
@@ -31,6 +31,7 @@ from kwhatif.snapshot.read.items import (
 
 # Where the objects of one namespace are read: /apis/apps/v1/namespaces/shop/deployments.
 _OF_NAMESPACE = re.compile(r".*/namespaces/([^/]+)/[^/]+")
+T = TypeVar("T")
 _OWN_NAMESPACE = "kube-system"
 """A cluster on which nobody runs anything yet has pods here and nowhere else."""
 
@@ -48,7 +49,7 @@ class Collected:
         self._namespace = namespace
         self._tree: Tree | None = None
         self._pods_of_lists: list[set[str]] = []
-        self._seen: dict[tuple[str, ...], tuple[str, str, Tree | None]] = {}
+        self._seen: dict[tuple[str, ...], tuple[str, Tree | None, int]] = {}
 
     def begin(self, path: str, tree: Tree | None) -> None:
         """What comes next is from this path, and if there is a ``tree``, from the dump there."""
@@ -178,15 +179,11 @@ class Collected:
         for kind, listed in other.objects.by_kind().items():
             mine.objects.extend(KINDS[kind], [])
             for i, obj in enumerate(listed):
-                self._add(obj, document.source, f"$.objects.{kind}[{i}]")
+                self._add(obj, f"{document.source} $.objects.{kind}[{i}]")
         for kind, objects in other.whole.items():
             mine.whole.setdefault(kind, [])
             for i, whole in enumerate(objects):
-                metadata = self._keep(whole, kind)
-                # Of what is decoded, too, the other form was counted above.
-                if kind not in KINDS:
-                    key = ("", kind, metadata.get("namespace", ""), metadata["name"])
-                    self._once(key, document.source, f"$.objects.{kind}[{i}]")
+                self._keep(whole, kind, f"{document.source} $.objects.{kind}[{i}]")
 
     def _add_item(self, item: Item) -> None:
         """Add one object, or count it if nobody reads its kind. Raises InputError."""
@@ -198,43 +195,43 @@ class Collected:
         if not whole and struct is None:
             self._ignore(item.kind)
             return
-        if item.kind in NAMESPACED:
-            put_in_namespace(obj, self._namespace)
-        if not self._once(("", item.kind, obj.namespace, obj.name), item.source, item.place):
-            return
         if struct is not None:
-            self.snapshot.objects.add(obj)
+            self.snapshot.objects.extend(struct, [])
+            self._add(obj, f"{item.source} {item.place}")
         if whole:
-            self._keep(plain_of(item, checked=True), item.kind)
+            self._keep(plain_of(item, checked=True), item.kind, f"{item.source} {item.place}")
 
-    def _add(self, obj: Resource, source: str, place: str) -> None:
+    def _add(self, obj: Resource, place: str) -> None:
+        """Keep an object as it is decoded; there is a list of its kind already."""
         kind = type(obj).__name__
         if kind in NAMESPACED:
             put_in_namespace(obj, self._namespace)
-        self._once(("", kind, obj.namespace, obj.name), source, place)
-        self.snapshot.objects.add(obj)
+        self._put(self.snapshot.objects.called(kind), obj, (kind, obj.namespace, obj.name), place)
 
-    def _keep(self, whole: dict[str, Any], kind: str) -> dict[str, Any]:
-        """Keep an object as plain values; what became of its metadata."""
+    def _keep(self, whole: dict[str, Any], kind: str, place: str) -> None:
+        """Keep an object as plain values."""
         metadata: dict[str, Any] = whole["metadata"]
         whole["kind"] = kind
         if kind in NAMESPACED:
             metadata["namespace"] = metadata.get("namespace") or self._namespace
-        self.snapshot.whole.setdefault(kind, []).append(whole)
-        return metadata
+        key = (kind, metadata.get("namespace") or "", metadata["name"], "whole")
+        self._put(self.snapshot.whole.setdefault(kind, []), whole, key, place)
 
-    def _once(self, key: tuple[str, ...], source: str, place: str) -> bool:
-        """Whether an object is the first of its name. Raises InputError if the other is not of the same dump."""
-        here = (source, place, self._tree)
+    def _put(self, listed: list[T], obj: T, key: tuple[str, ...], place: str) -> None:
+        """Put an object into a list of its kind. Of those of one name the last counts, but of one dump the first."""
+        here = (place, self._tree, len(listed))
         first = self._seen.setdefault(key, here)
         if first is here:
-            return True
-        if self._tree is None or first[2] is not self._tree:
-            raise twice(key, source, place, f"{first[0]} {first[1]}")
-        return False
+            listed.append(obj)
+        elif (self._tree is None or first[1] is not self._tree) and listed[first[2]] != obj:
+            listed[first[2]] = obj
+            said = unlike(key, place, first[0])
+            if said not in self.snapshot.inconsistencies:
+                self.snapshot.inconsistencies.append(said)
 
 
-def twice(key: tuple[str, ...], source: str, place: str, first: str) -> InputError:
-    _, kind, namespace, name = key
+def unlike(key: tuple[str, ...], place: str, first: str) -> str:
+    """What is to be said of two objects of one kind, namespace and name that differ, of which the later one counts."""
+    kind, namespace, name, *_ = key
     what = f"{kind} {described(f'{namespace}/{name}' if namespace else name)}"
-    return InputError(f"{what} appears twice: it is also in {first}", source=source, place=place)
+    return f"{what} is there twice, and not alike: {place} counts, not {first}"

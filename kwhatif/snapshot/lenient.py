@@ -19,6 +19,7 @@ from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, Objects, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described, step
 from kwhatif.errors import InputError
+from kwhatif.snapshot.collected import unlike
 from kwhatif.snapshot.foreign.internal_lists import converted
 from kwhatif.snapshot.foreign.kwok import is_recorded
 from kwhatif.snapshot.foreign.scheduler_simulator import simulator_export
@@ -52,7 +53,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that cannot be read. ``rule`` is ``syntax``, ``schema`` or ``duplicate-object``."""
+    """Something that cannot be read. ``rule`` is ``syntax`` or ``schema``."""
 
     rule: str
     object: str
@@ -62,34 +63,40 @@ class Problem:
 
 @dataclass
 class Lenient:
-    """What could be read. Of objects that appear twice the first is in ``snapshot``; ``whole`` ones only count there.
+    """What could be read. Of objects that appear twice the last is in ``snapshot``; ``whole`` ones are only counted.
 
-    ``places`` are by kind, namespace and name; ``misread`` are the objects with a name that could not be read.
-    ``dumped`` are those of the dump that is being read, in which an object may stand more than once.
+    ``places`` are by kind, namespace and name, ``at`` are those in the lists of ``snapshot``; ``misread`` are the
+    objects with a name that could not be read. ``dumped`` are those of the dump that is being read, of which the first
+    count.
     """
 
     snapshot: Snapshot = field(default_factory=Snapshot)
     problems: list[Problem] = field(default_factory=list)
     places: dict[tuple[str, str, str], Place] = field(default_factory=dict)
+    at: dict[tuple[str, str, str], int] = field(default_factory=dict)
     misread: set[tuple[str, str, str]] = field(default_factory=set)
     dumped: set[tuple[str, str, str]] | None = None
 
     def take(self, kind: str, obj: Resource, place: Place) -> None:
-        """Keep an object, or the problem that there is one of its name already."""
+        """Keep an object; if there is one of its name already, in its stead."""
         if kind in NAMESPACED:
             put_in_namespace(obj, "default")
         key = (kind, obj.namespace, obj.name)
         if self.dumped is not None and key in self.dumped:
             return
-        first = self.places.setdefault(key, place)
         if self.dumped is not None:
             self.dumped.add(key)
-        if first is not place:
-            self.problems.append(
-                Problem("duplicate-object", _name(kind, obj), place, f"appears twice: also in {first}")
-            )
-        elif kind in KINDS:
+        first = self.places.get(key)
+        self.places[key] = place
+        if kind not in KINDS:
+            return
+        listed = self.snapshot.objects.called(kind)
+        if first is None:
+            self.at[key] = len(listed)
             self.snapshot.objects.add(obj)
+        elif listed[self.at[key]] != obj:
+            listed[self.at[key]] = obj
+            self.snapshot.inconsistencies.append(unlike(key, str(place), str(first)))
 
 
 def read_leniently(paths: Sequence[str]) -> Lenient:

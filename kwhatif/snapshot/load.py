@@ -11,8 +11,9 @@ from typing import Any
 from kwhatif import bounds
 from kwhatif.api.kinds import GROUPS, NAMESPACED, TEMPLATES
 from kwhatif.api.meta import Resource
+from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
-from kwhatif.snapshot.collected import Collected, twice
+from kwhatif.snapshot.collected import Collected
 from kwhatif.snapshot.foreign.trees import texts_of, tree_of
 from kwhatif.snapshot.format.model import KIND, Snapshot, is_snapshot
 from kwhatif.snapshot.read.documents import Document, Origin, read_documents
@@ -31,7 +32,6 @@ __all__ = ["Manifest", "Origin", "decode_objects", "load_manifests", "load_snaps
 
 
 _NAMES = ("name", "generateName", "namespace")
-_KUSTOMIZE = "kustomize.config.k8s.io/"
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,9 @@ class Manifest:
 def load_snapshot(paths: Sequence[str], namespace: str = "default") -> Snapshot:
     """One snapshot of all that is in ``paths``: own snapshots, manifests, output of ``kubectl get``, others' dumps.
 
-    Namespaced objects without a namespace get ``namespace``. Raises InputError, also when the same object
-    appears twice; within one dump the first counts.
+    Namespaced objects without a namespace get ``namespace``. Of an object that appears twice one is enough; if they
+    differ, the last one counts, which is among the snapshot's inconsistencies; within one dump the first. Raises
+    InputError.
     """
     found = Collected(namespace)
     with _without_garbage_collection():
@@ -94,7 +95,7 @@ def load_manifests(given: Sequence[str | Mapping[str, Any]], namespace: str = "d
             if first.raw == manifest.raw:
                 continue
             if GROUPS.get(item.kind) != key[0] or item.kind in {"Pod", *TEMPLATES}:
-                raise twice(key, item.source, item.place, str(first.origin))
+                raise _twice(key, item, first.origin)
             manifests[place] = replace(manifest, instead_of=first.origin)
     return manifests
 
@@ -120,9 +121,6 @@ def _nothing(paths: Sequence[str]) -> InputError:
 
 
 def _manifest(item: Item, namespace: str) -> Manifest:
-    if item.api_version.startswith(_KUSTOMIZE):
-        problem = f"a {item.kind}, which is no object of a cluster: render it first, as kubectl kustomize does"
-        raise InputError(problem, source=item.source, place=item.place)
     whole = plain_of(item)
     metadata = whole.get("metadata")
     if isinstance(metadata, dict):
@@ -136,6 +134,12 @@ def _manifest(item: Item, namespace: str) -> Manifest:
 def _identity(obj: Resource, item: Item) -> tuple[str, ...]:
     """What no two objects share: group, kind, namespace and name."""
     return item.api_version.rpartition("/")[0], item.kind, obj.namespace, obj.name
+
+
+def _twice(key: tuple[str, ...], item: Item, first: Origin) -> InputError:
+    _, kind, namespace, name = key
+    what = f"{kind} {described(f'{namespace}/{name}' if namespace else name)}"
+    return InputError(f"{what} appears twice: it is also in {first}", source=item.source, place=item.place)
 
 
 @contextmanager

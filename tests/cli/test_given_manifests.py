@@ -55,6 +55,7 @@ def test_of_two_that_make_pods_nobody_knows_which_is_meant(tmp_path: Path) -> No
 NOT_RENDERED = {
     "a value": "metadata:\n  name: {{ .Values.name }}\n",
     "a block": "{{- if .Values.enabled }}\nkind: Pod\n{{- end }}\n",
+    "a name in quotes": 'metadata:\n  name: "{{ .Release.Name }}-web"\n',
     "a function": 'metadata:\n  labels:\n    {{- include "labels" . | nindent 4 }}\n',
 }
 
@@ -68,11 +69,35 @@ def test_a_template_is_to_be_rendered_first(text: str, command: str, tmp_path: P
     assert "a template that was not rendered: render it first, as helm template does" in ran.err
 
 
-def test_so_is_a_kustomization(tmp_path: Path) -> None:
-    head = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": ["a.yaml"]}
-    ran = run("place", written(tmp_path, head), "--snapshot", CLUSTER)
-    assert ran.code == 2
-    assert "a Kustomization, which is no object of a cluster: render it first, as kubectl kustomize does" in ran.err
+KUSTOMIZATION = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": ["a.yaml"]}
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        pytest.param(KUSTOMIZATION, "a Kustomization, which is no object of a cluster", id="a kustomization"),
+        pytest.param(
+            {"resources": ["a.yaml"], "namePrefix": "x-"},
+            "a Kustomization, which is no object of a cluster: render it first, as kubectl kustomize does",
+            id="a kustomization that does not say so",
+        ),
+        pytest.param(
+            {"apiVersion": "v2", "name": "web", "version": "1.0.0"},
+            "a chart, which is no object of a cluster: render it first, as helm template does",
+            id="a chart",
+        ),
+        pytest.param(
+            {"resource": ["a.yaml"]}, '$.apiVersion: expected a string such as "v1", found none', id="neither"
+        ),
+    ],
+)
+def test_so_is_what_objects_are_made_of(document: Any, said: str, tmp_path: Path) -> None:
+    file = written(tmp_path, document)
+    for words in (("place", file, "--snapshot", CLUSTER), ("gate", file, "--snapshot", CLUSTER), ("expand", file)):
+        ran = run(*words)
+        assert ran.code == 2
+        assert said in ran.err
+    assert said in run("snapshot", "info", file).err
 
 
 def test_what_macos_writes_beside_files_is_passed_over(tmp_path: Path) -> None:

@@ -377,22 +377,6 @@ _LISTS = (
         "$.items[0].items[0].spec.priority",
         "integer",
     ),
-    case("one pod twice in a file", "pods.json", POD_JSON + OTHER_JSON, "$", 'Pod "default/web" appears twice'),
-    case(
-        "one pod twice in a list",
-        "pods.json",
-        listing("List", [pod(), pod(priority=7)]),
-        "$.items[1]",
-        "in pods.json $.items[0]",
-    ),
-    Broken(
-        "one pod in two files",
-        "dir/b.json",
-        "$",
-        "dir/a.json $",
-        {"dir/a.json": POD_JSON, "dir/b.json": OTHER_JSON},
-        "dir",
-    ),
     Broken(
         "one good and one broken file",
         "dir/b.yml",
@@ -433,13 +417,6 @@ _SNAPSHOTS = (
         snapshot({"Pod": [pod(), requests(cpu="x")]}),
         "$.objects.Pod[1].spec.containers[0]",
         '"x"',
-    ),
-    case(
-        "a snapshot pod twice",
-        "c.json",
-        snapshot({"Pod": [pod(), pod()]}),
-        "$.objects.Pod[1]",
-        "$.objects.Pod[0]",
     ),
     case("an unknown kind as text", "c.json", snapshot({"Gadget": "x"}), "$.objects.Gadget", "expected a list"),
     case(

@@ -176,18 +176,46 @@ def test_objects_of_one_name_differ_by_kind_or_namespace(tmp_path: Path) -> None
     assert len(load(tmp_path, all_json={"apiVersion": "v1", "kind": "List", "items": same}).objects) == 5
 
 
-def test_the_error_of_a_duplicate_names_both_places(tmp_path: Path) -> None:
-    own = {
-        "apiVersion": "kwhatif.dev/v1",
-        "kind": "ClusterSnapshot",
-        "objects": {"Node": [obj("Node", "one")]},
-    }
-    node = "- {apiVersion: v1, kind: Node, metadata: {name: one}}"
-    with pytest.raises(InputError) as caught:
-        load(tmp_path, a_yaml=f"# mine\n---\napiVersion: v1\nkind: List\nitems:\n{node}\n", b_json=own)
-    assert str(caught.value).replace(f"{tmp_path}/", "") == (
-        'b.json: $.objects.Node[0]: Node "one" appears twice: it is also in a.yaml document 1 (line 3) $.items[0]'
-    )
+def node(pods: int, **more: Any) -> Any:
+    return obj("Node", "one") | {"status": {"allocatable": {"pods": pods}}} | more
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        pytest.param({"a_json": node(2), "b_json": node(2)}, "", id="alike in two files"),
+        pytest.param(
+            {"a_json": node(1), "b_json": node(2)}, "{}/b.json $ counts, not {}/a.json $", id="not alike in two files"
+        ),
+        pytest.param(
+            {"a_json": {"apiVersion": "v1", "kind": "List", "items": [node(1), node(2)]}},
+            "{}/a.json $.items[1] counts, not {}/a.json $.items[0]",
+            id="not alike in a list",
+        ),
+        pytest.param(
+            {"a_json": {"apiVersion": "kwhatif.dev/v1", "kind": "ClusterSnapshot", "objects": {"Node": [node(1)] * 2}}},
+            "",
+            id="alike in a snapshot",
+        ),
+        pytest.param(
+            {
+                "a_json": {"apiVersion": "kwhatif.dev/v1", "kind": "ClusterSnapshot", "objects": {"Node": [node(1)]}},
+                "b_json": node(2),
+            },
+            "{}/b.json $ counts, not {}/a.json $.objects.Node[0]",
+            id="not alike in a snapshot and beside it",
+        ),
+    ],
+)
+def test_an_object_that_is_there_twice_is_one_and_the_last_counts(
+    files: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    snapshot = load(tmp_path, **files)
+    (found,) = snapshot.objects.of(Node)
+    assert found.status.allocatable is not None
+    assert str(found.status.allocatable["pods"]) == ("2" if "b_json" in files or "items" in files["a_json"] else "1")
+    place = said.format(tmp_path, tmp_path)
+    assert snapshot.inconsistencies == ([f'Node "one" is there twice, and not alike: {place}'] if said else [])
 
 
 def test_own_snapshots_and_manifests_are_merged(tmp_path: Path) -> None:
@@ -229,9 +257,14 @@ def test_what_controllers_and_quotas_are_about_is_kept_as_it_is(tmp_path: Path) 
     assert load_snapshot([written]).whole == first.whole
 
 
-def test_a_deployment_that_appears_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match='Deployment "default/d" appears twice'):
-        load(tmp_path, a_json=obj("Deployment", "d", api="apps/v1"), b_json=obj("Deployment", "d", api="apps/v1"))
+def test_what_is_kept_whole_is_one_as_well(tmp_path: Path) -> None:
+    replicas = obj("ReplicaSet", "r", api="apps/v1")
+    again = replicas | {"spec": {"replicas": 2}}
+    snapshot = load(tmp_path, a_json=replicas, b_json=replicas, c_json=again)
+    assert [whole["spec"] for whole in snapshot.whole["ReplicaSet"]] == [{"replicas": 2}]
+    assert names(snapshot) == {"ReplicaSet": ["default/r"]}
+    (said,) = snapshot.inconsistencies
+    assert said.startswith('ReplicaSet "default/r" is there twice, and not alike: ')
 
 
 def test_no_paths_give_an_empty_snapshot_and_an_empty_list_is_a_cluster(tmp_path: Path) -> None:

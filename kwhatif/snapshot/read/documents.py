@@ -11,13 +11,12 @@ import msgspec
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.json_reader import check_keys, read_json
+from kwhatif.snapshot.read.unrendered import TEMPLATE, is_template
 from kwhatif.snapshot.read.yaml_reader import read_yaml
 
 _LOOKS_LIKE_JSON = re.compile(rb"[ \t\r\n]*+[\[{]")
 _JSON_NAME = re.compile(r"\.json(\.gz|\.zst)?$")
 _YAML_NAME = re.compile(r"\.ya?ml(\.gz|\.zst)?$")
-# What Go's templates have between two pairs of braces, and a mapping of YAML does not.
-_TEMPLATE = re.compile(rb"\{\{-?\s*(?:[.$(]|/\*|(?:if|else|end|range|with|define|include|template|tpl|toYaml|block)\b)")
 _TRY_YAML_UP_TO = 8 * 1024**2
 
 
@@ -84,8 +83,7 @@ def _yaml(text: Text) -> list[Document]:
     try:
         read = list(read_yaml(text.data, text.name))
     except InputError as error:
-        if not _TEMPLATE.search(text.data):
+        if not is_template(text.data):
             raise
-        problem = "a template that was not rendered: render it first, as helm template does"
-        raise InputError(problem, source=error.source, place=error.place) from None
+        raise InputError(TEMPLATE, source=error.source, place=error.place) from None
     return [Document(Origin(text.name, d.number, d.line), d.value, d.item_lines) for d in read]

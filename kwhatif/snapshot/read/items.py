@@ -16,6 +16,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.documents import Document, Origin
+from kwhatif.snapshot.read.unrendered import TEMPLATE, is_template, source_of_objects
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Resource)
@@ -107,6 +108,9 @@ def _items(document: Document, value: Any, place: str, origin: Origin, api_versi
     except InputError as error:
         raise inside(error, source, place) from None
     api_version, kind = head.api_version or api_version, head.kind or kind
+    keys = () if api_version and kind else decode(value, dict[str, Any])
+    if problem := source_of_objects(api_version, kind, keys):
+        raise InputError(problem, source=source, place=place)
     for field, found, example in (("apiVersion", api_version, "v1"), ("kind", kind, "Pod")):
         if not found:
             problem = f'expected a string such as "{example}", found none'
@@ -232,9 +236,11 @@ def plain_of(item: Item, *, checked: bool = False) -> dict[str, Any]:
 
 
 def check_name(obj: Resource, *, generated_names: bool = False) -> None:
-    """Raises InputError if the object has no name."""
+    """Raises InputError if the object has no name, or none yet."""
     if not obj.metadata.name and not (generated_names and obj.metadata.generate_name):
         raise InputError("expected a name, found none", place="$.metadata.name")
+    if "{{" in obj.name and is_template(obj.name.encode()):
+        raise InputError(TEMPLATE, place="$.metadata.name")
 
 
 def put_in_namespace(obj: Resource, namespace: str) -> None:
