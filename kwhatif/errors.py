@@ -6,7 +6,8 @@
     ├── ClusterError             a live cluster that cannot be reached, refuses, or answers nonsense
     ├── PolicyError              a scheduler configuration that kube-scheduler would refuse
     ├── PluginError              a plugin broke its contract or failed: plugin, hook and pod are named
-    └── FidelityError            --strict: the answer would stand on something that is not modelled
+    ├── FidelityError            --strict: the answer would stand on something that is not modelled
+    └── UnreadError              nobody reads the answer to its end (exit code 141, and not a word)
 
 "The pod does not fit" is not an error: it is a result with exit code 1.
 """
@@ -59,3 +60,10 @@ class PluginError(KwhatifError):
 
 class FidelityError(KwhatifError):
     """``--strict`` and the answer would stand on something that is not modelled."""
+
+
+class UnreadError(KwhatifError):
+    """Whoever read the answer went away before its end, as ``head`` does: no mistake, but no good answer either."""
+
+    exit_code = 128 + 13
+    """That of a program which SIGPIPE ends, as shells give it."""

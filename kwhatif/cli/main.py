@@ -15,8 +15,8 @@ import typer
 
 from kwhatif.bounds import pods_to_make
 from kwhatif.cli.lazy import LazyGroup
-from kwhatif.errors import KwhatifError
-from kwhatif.report.escape import clean
+from kwhatif.cli.output import finish, give_up_output, tell
+from kwhatif.errors import KwhatifError, UnreadError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "place": ("place", "Where would these pods go?"),
@@ -50,8 +50,7 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         from kwhatif import __version__
 
-        typer.echo(f"kwhatif {__version__}")
-        raise typer.Exit
+        finish(f"kwhatif {__version__}\n", 0)
 
 
 @app.callback(invoke_without_command=True)
@@ -66,7 +65,7 @@ def root(
     Exit codes: 0 the answer is good, 1 the answer is "no" (a pod does not fit), 2 usage or input error.
     """
     if ctx.invoked_subcommand is None:
-        typer.echo(ctx.get_help())
+        finish(f"{ctx.get_help()}\n", 0)
 
 
 def main() -> None:
@@ -75,27 +74,44 @@ def main() -> None:
     # at the end, takes a tenth of a short command's time.
     gc.set_threshold(100_000, 20, 20)
     atexit.register(gc.freeze)
+    code = _run()
+    if code == INTERRUPTED:
+        tell("kwhatif: interrupted")
+    give_up_output()
+    sys.exit(code)
+
+
+def _run() -> int:
+    """The exit code, once everything is said."""
+    if sys.stdout is None:  # type: ignore[redundant-expr, unused-ignore]
+        _complain("standard output is closed: there is nowhere to answer to")
+        return 2
     try:
         with pods_to_make():
             code = app(prog_name=_program(), standalone_mode=False)
+    except UnreadError as error:
+        return error.exit_code
     except KwhatifError as error:
         _complain(str(error))
-        sys.exit(error.exit_code)
+        return error.exit_code
     except _UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             error.show()
-            sys.exit(2)
+            return 2
         _complain(_lowered(error.format_message().replace("Value error, ", "")))
         if error.ctx is not None:
-            print(f"See '{error.ctx.command_path} --help' for usage.", file=sys.stderr)
-        sys.exit(2)
-    except BrokenPipeError:
-        # The reader went away (| head): not an error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+            tell(f"See '{error.ctx.command_path} --help' for usage.")
+        return 2
+    except SystemExit:
+        # What the library makes of a reader of its help that went away.
+        return UnreadError.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED
+        return INTERRUPTED
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None:
+            # Help is written without asking here; everybody else says which file.
+            _complain(f"standard output cannot be written: {error.strerror or error}")
+            return 2
         # A mistake of ours. It must not look like the answer "no", whose exit code is 1.
         if os.environ.get("KWHATIF_DEBUG"):
             raise
@@ -103,10 +119,8 @@ def main() -> None:
             f"internal error: {type(error).__name__}: {error}; please report it with the traceback that "
             "KWHATIF_DEBUG=1 prints"
         )
-        sys.exit(2)
-    if code == INTERRUPTED:
-        print("kwhatif: interrupted", file=sys.stderr)
-    sys.exit(code if isinstance(code, int) else 0)
+        return 2
+    return code if isinstance(code, int) else 0
 
 
 INTERRUPTED = 130
@@ -121,7 +135,7 @@ def _program() -> str:
 
 def _complain(text: str) -> None:
     """One line on standard error, whatever characters a foreign name brings into it."""
-    print(f"kwhatif: {clean(' '.join(text.split()))}", file=sys.stderr)
+    tell(f"kwhatif: {' '.join(text.split())}")
 
 
 def _lowered(text: str) -> str:

@@ -10,8 +10,8 @@ from typing import IO, TYPE_CHECKING, NoReturn
 
 import typer
 
-from kwhatif.errors import UsageError
-from kwhatif.report.escape import clean
+from kwhatif.errors import UnreadError, UsageError
+from kwhatif.report.escape import clean, in_text
 from kwhatif.snapshot.format.drafts import draft_of, packed
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kwhatif.report.blocks import Block
 
-__all__ = ["check_stdin", "finish", "new_file", "packed", "rendered", "say", "write"]
+__all__ = ["check_stdin", "finish", "give_up_output", "new_file", "packed", "rendered", "say", "tell", "write"]
 
 
 def check_stdin(*paths: object) -> None:
@@ -50,9 +50,9 @@ def rendered(result: msgspec.Struct, output: str, blocks: Callable[[], list[Bloc
 
 
 def write(text: str) -> None:
-    """Print an answer as UTF-8, whatever the locale. A reader that went away (``| head``) is no error.
+    """Print an answer as UTF-8, whatever the locale.
 
-    Raises UsageError if there is no room for it, as on a disk that is full.
+    Raises UsageError if there is no room for it, as on a disk that is full, UnreadError if the reader went away.
     """
     try:
         raw = getattr(sys.stdout, "buffer", None)
@@ -61,28 +61,46 @@ def write(text: str) -> None:
         else:
             raw.write(text.encode("utf-8", "backslashreplace"))
         sys.stdout.flush()
-    except BrokenPipeError:
-        _give_up()
+    except BrokenPipeError as error:
+        raise UnreadError(str(error)) from None
     except OSError as error:
-        _give_up()
         raise UsageError(f"standard output cannot be written: {error.strerror or error}") from None
 
 
-def _give_up() -> None:
-    """What is left in the buffer would be tried again at the end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def give_up_output() -> None:
+    """What is left in a buffer that cannot be written would be tried again at the end, and complained of."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def tell(text: str) -> None:
+    """A line on standard error, whatever characters a foreign name brings into it; nothing if that is closed."""
+    # Without a file to print to, ``print`` would take standard output.
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            print(in_text(clean(text)), file=sys.stderr, flush=True)
 
 
 def say(notes: Iterable[str]) -> None:
     """Print what is worth knowing on standard error. It is said only with an answer: an error stands alone."""
     for text in notes:
-        print(clean(text), file=sys.stderr)
+        tell(text)
 
 
 def finish(text: str, exit_code: int, notes: Iterable[str] = ()) -> NoReturn:
-    """Print the notes and the answer, and end with its exit code."""
+    """Print the notes and the answer, and end with its exit code.
+
+    If nobody reads the answer to its end (``| head``), the exit code still tells a "no", and never a "yes".
+    """
     say(notes)
-    write(text)
+    try:
+        write(text)
+    except UnreadError:
+        if not exit_code:
+            raise
     raise typer.Exit(exit_code)
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.options import FeatureGates, option
-from kwhatif.cli.output import say
+from kwhatif.cli.output import finish, say, tell, write
 from kwhatif.errors import InputError, PolicyError
+from kwhatif.report.escape import clean, in_text
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.policy_file import is_doubled_key, read_policy
 
@@ -61,6 +62,7 @@ def show(
 ) -> None:
     """Print the effective configuration with every default, as kube-scheduler --write-config-to does."""
     from kwhatif.policy import as_json, as_yaml, default_configuration, load_configuration
+    from kwhatif.report.escape import in_json, in_yaml
 
     version = kubernetes_version or minor
     if file is None:
@@ -71,7 +73,8 @@ def show(
         features = _rules(version, feature_gates, document)
         configuration = load_configuration(document, source=source, features=features)
     _warn(configuration.warnings)
-    typer.echo((as_yaml if output is Output.yaml else as_json)(configuration), nl=False)
+    text = in_yaml(as_yaml(configuration)) if output is Output.yaml else in_json(as_json(configuration))
+    write(text)
 
 
 @app.command("validate")
@@ -110,9 +113,8 @@ def validate(
             _warn(outcome.configuration.warnings)
             problems = _start(outcome.configuration, features, out_of_tree or ())
     if problems:
-        typer.echo("\n".join(problems))
-        raise typer.Exit(1)
-    typer.echo(f"{source}: kube-scheduler {features.minor} accepts it")
+        finish(in_text("".join(f"{clean(problem)}\n" for problem in problems)), 1)
+    write(in_text(clean(f"{source}: kube-scheduler {features.minor} accepts it") + "\n"))
 
 
 @app.command("convert")
@@ -129,22 +131,22 @@ def convert(
 
     What does not mean the same afterwards is listed on standard error.
     """
-    import json
-
     from kwhatif.policy.convert import converted
     from kwhatif.policy.render import yaml_text
+    from kwhatif.report.escape import in_yaml
+    from kwhatif.report.structured import plain_json
 
     features = _rules(kubernetes_version, feature_gates)
     document, source, warnings = read_policy(file)
     conversion = converted(document, source=source, features=features)
     if output is Output.json:
         answer = {"configuration": conversion.document, "changes": list(conversion.changes)}
-        typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+        text = plain_json(answer)
     else:
-        typer.echo(yaml_text(conversion.document), nl=False)
+        text = in_yaml(yaml_text(conversion.document))
     _warn(warnings)
-    for change in conversion.changes:
-        typer.echo(f"changed: {change}", err=True)
+    say(f"changed: {change}" for change in conversion.changes)
+    write(text)
 
 
 def _start(configuration: SchedulerConfiguration, features: Features, out_of_tree: Collection[str]) -> tuple[str, ...]:
@@ -169,7 +171,7 @@ def _start(configuration: SchedulerConfiguration, features: Features, out_of_tre
         strangers = {ref.name for ref in refs} - points.keys()
         if strangers:
             words = " ".join(f"--out-of-tree {name}" for name in sorted(strangers))
-            typer.echo(f"note: if your scheduler has plugins that kube-scheduler has not, say so: {words}", err=True)
+            tell(f"note: if your scheduler has plugins that kube-scheduler has not, say so: {words}")
         return (str(error),)
     return ()
 
@@ -189,4 +191,4 @@ def _rules(version: str | None, gates: list[str] | None, document: object = None
 
 def _warn(warnings: Collection[str]) -> None:
     for warning in warnings:
-        typer.echo(f"warning: {warning}", err=True)
+        tell(f"warning: {warning}")

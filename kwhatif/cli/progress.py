@@ -10,7 +10,7 @@ class Progress:
     """One line on standard error that keeps changing, if somebody looks at it."""
 
     def __init__(self) -> None:
-        self._wanted = sys.stderr.isatty()
+        self._wanted = sys.stderr is not None and sys.stderr.isatty()
         self._next = 0.0
         self._width = 0
 

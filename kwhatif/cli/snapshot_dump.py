@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -14,11 +13,10 @@ import typer
 from kwhatif import bounds
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import SnapshotOutput, option
-from kwhatif.cli.output import say
+from kwhatif.cli.output import say, tell
 from kwhatif.cli.progress import Progress
 from kwhatif.cli.redaction import check_apart, redacted_snapshot
 from kwhatif.errors import ClusterError, UsageError
-from kwhatif.report.escape import clean
 from kwhatif.whatif.stages.notes import Notes
 
 if TYPE_CHECKING:
@@ -183,7 +181,7 @@ class _Watching:
             if self._over:
                 return
             self._line.clear()
-            print(clean(f"note: {text}"), file=sys.stderr)
+            tell(f"note: {text}")
 
     def end(self) -> None:
         """Nothing is told from now on, whatever threads are left."""

@@ -122,6 +122,7 @@ def _text(dumper: Any, text: str) -> yaml.ScalarNode:
     reads_as = dumper.resolve(yaml.ScalarNode, text, (True, False))
     doubly = (
         not (text and text.isprintable())
+        or "##" in text  # what logs take for commands has to be spelt otherwise
         or _AMBIGUOUS.fullmatch(text)
         or reads_as not in (tag, "tag:yaml.org,2002:yaml")
     )
@@ -142,4 +143,4 @@ def yaml_text(document: dict[str, Any]) -> str:
 
 
 def as_json(configuration: SchedulerConfiguration) -> str:
-    return json.dumps(as_document(configuration), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(as_document(configuration), indent=2) + "\n"

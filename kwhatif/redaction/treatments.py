@@ -16,7 +16,7 @@ Rule = Callable[[Any, Names], Any]
 
 GONE: Final = object()
 
-_AMOUNT = re.compile(r"[+-]?[0-9]*\.?[0-9]*(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
+_AMOUNT = re.compile(r"[+-]?[0-9]*+(?:\.[0-9]*+)?(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
 _SHARE = re.compile(r"[0-9]+%?")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(?:Z|[+-][0-9]{2}:[0-9]{2})")
 

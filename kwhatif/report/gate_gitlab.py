@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from kwhatif.report.escape import clean
+from kwhatif.report.escape import clean, in_json
 from kwhatif.report.gate_words import RULES_FILE, fingerprints, place_of, whole_message
 from kwhatif.results.gate import Finding, GateResult
 
@@ -32,7 +32,7 @@ def gate_gitlab(result: GateResult) -> str:
         }
         for (finding, severity, description), mark in zip(told, marks, strict=True)
     ]
-    return json.dumps(issues, indent=2) + "\n"
+    return in_json(json.dumps(issues, indent=2)) + "\n"
 
 
 def _description(finding: Finding) -> str:

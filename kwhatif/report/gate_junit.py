@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from xml.etree import ElementTree as xml
 
-from kwhatif.report.escape import clean
+from kwhatif.report.escape import clean, in_markup
 from kwhatif.report.fidelity_text import standing
 from kwhatif.report.gate_words import RuleReport, at, by_rule, headline, judged, numbers, place_of
 from kwhatif.results.gate import Finding, GateResult
@@ -37,7 +37,7 @@ def gate_junit(result: GateResult) -> str:
         xml.SubElement(properties, "property", {"name": name, "value": clean(value)})
     suite.extend(cases)
     xml.indent(root)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{xml.tostring(root, encoding="unicode")}\n'
+    return in_markup(f'<?xml version="1.0" encoding="utf-8"?>\n{xml.tostring(root, encoding="unicode")}\n')
 
 
 def _cases(report: RuleReport) -> Iterator[xml.Element]:

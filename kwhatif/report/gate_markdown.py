@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kwhatif.report.escape import clean
+from kwhatif.report.escape import clean, in_markup
 from kwhatif.report.fidelity_text import edited, standing
 from kwhatif.report.gate_words import at, headline, judged, numbers, place_of, shortened, tally
 from kwhatif.report.markdown import code, drawn_table, escaped
@@ -62,7 +62,7 @@ def gate_markdown(result: GateResult) -> str:
             kept += 1
         left = len(part.rows) - kept
         text += [part.opening, *part.rows[:kept], part.left_out(left) if left else "", part.closing]
-    return "".join(text)
+    return in_markup("".join(text))
 
 
 def _above(result: GateResult) -> Iterator[_Part]:

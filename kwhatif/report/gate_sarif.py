@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from kwhatif.report.escape import clean
+from kwhatif.report.escape import clean, in_json
 from kwhatif.report.fidelity_text import standing
 from kwhatif.report.gate_words import (
     RULES_FILE,
@@ -58,7 +58,7 @@ def gate_sarif(result: GateResult) -> str:
             "standsOn": clean(standing(result.fidelity)),
         },
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return in_json(json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)) + "\n"
 
 
 def _rule(report: RuleReport) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from kwhatif.report.blocks import NONE
-from kwhatif.report.escape import clean
+from kwhatif.report.escape import clean, in_text
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.gate_words import at, found, judged, place_of, shortened, tally
 from kwhatif.report.tables import columns, text_of
@@ -45,7 +45,7 @@ class _Terminal:
         parts.append([*self._rules(result)])
         standing = text_of(fidelity_blocks(result.fidelity)).splitlines()
         parts.append([line for text in standing for line in self._wrapped(text, "  " if text.startswith("*") else "")])
-        return "\n".join("".join(f"{line}\n" for line in part) for part in parts if part)
+        return in_text("\n".join("".join(f"{line}\n" for line in part) for part in parts if part))
 
     def _verdict(self, result: GateResult) -> Iterator[str]:
         word = result.verdict.upper()

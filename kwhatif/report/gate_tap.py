@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from kwhatif.report.escape import clean
+from kwhatif.report.escape import clean, in_json
 from kwhatif.report.fidelity_text import standing
 from kwhatif.report.gate_words import RuleReport, at, by_rule, headline, judged, place_of, shortened
 from kwhatif.results.gate import Finding, GateResult
@@ -64,7 +64,7 @@ def _diagnostic(finding: Finding) -> list[str]:
 
 def _quoted(value: float | str) -> str:
     """The value as YAML and JSON write it. Escapes of JSON are YAML's, too, once all characters are printable."""
-    return json.dumps(clean(value) if isinstance(value, str) else value, ensure_ascii=False)
+    return in_json(json.dumps(clean(value) if isinstance(value, str) else value, ensure_ascii=False))
 
 
 def _escaped(text: str) -> str:

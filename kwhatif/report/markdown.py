@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 
 from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table
-from kwhatif.report.escape import clean
+from kwhatif.report.escape import clean, in_markup, is_command
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~#!$])")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 # What the places where Markdown is read turn into links by themselves, so that people are called (@name) and issues
-# are mentioned (#1): no escape keeps them from that, but a space without width between does.
-_LINKS = re.compile(r"@|#|:(?=//)|www(?=\.)|:(?=[\w+-]*[a-z_+][\w+-]*:)", re.IGNORECASE)
+# are mentioned (#1, GH-1): no escape keeps them from that, but a space without width between does.
+_LINKS = re.compile(r"@|#|:(?=//)|www(?=\.)|\bGH(?=-\d)|:(?=(?:(?![a-z_+])[\w+-])*+[a-z_+][\w+-]*+:)", re.IGNORECASE)
 _APART = "&#8203;"
 
 
@@ -24,12 +24,13 @@ def escaped(text: str) -> str:
 def code(text: str) -> str:
     """A name in code, where nothing in it means anything; one that code cannot hold in a table, as escaped text."""
     shown = clean(text)
-    return f"`{shown}`" if shown.strip() and not set(shown) & set("`|\\<") else escaped(shown)
+    plain = shown.strip() and not set(shown) & set("`|\\<") and not is_command(shown)
+    return f"`{shown}`" if plain else escaped(shown)
 
 
 def markdown_of(blocks: Iterable[Block]) -> str:
     """The report as GitHub-flavoured Markdown, ending in a newline."""
-    return "\n\n".join(map(_drawn, blocks)) + "\n"
+    return in_markup("\n\n".join(map(_drawn, blocks))) + "\n"
 
 
 def _drawn(block: Block) -> str:

@@ -11,10 +11,17 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.report.escape import in_json, in_yaml, is_command
+
 
 def as_json(result: msgspec.Struct) -> str:
     """The result as indented JSON."""
-    return json.dumps(msgspec.to_builtins(result), indent=2) + "\n"
+    return plain_json(msgspec.to_builtins(result))
+
+
+def plain_json(value: Any) -> str:
+    """Plain values as indented JSON."""
+    return in_json(json.dumps(value, indent=2)) + "\n"
 
 
 def as_yaml(result: msgspec.Struct) -> str:
@@ -40,4 +47,11 @@ def _dumped(value: Any) -> str:
 def _written(value: Any, dumper: type[Any]) -> str:
     import yaml
 
-    return str(yaml.dump(value, Dumper=dumper, sort_keys=False, default_flow_style=False, width=2**30))
+    class Dumper(dumper):  # type: ignore[misc]
+        """What is a command somewhere goes into double quotes, in which every character has another spelling."""
+
+        def represent_text(self, text: str) -> Any:
+            return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if is_command(text) else None)
+
+    Dumper.add_representer(str, Dumper.represent_text)
+    return in_yaml(str(yaml.dump(value, Dumper=Dumper, sort_keys=False, default_flow_style=False, width=2**30)))

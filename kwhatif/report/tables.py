@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table
-from kwhatif.report.escape import clean
+from kwhatif.report.escape import clean, in_text
 
 
 def columns(headers: Sequence[str], rows: Sequence[Sequence[str]], names_from: int | None = None) -> str:
@@ -29,7 +29,7 @@ def text_of(blocks: Iterable[Block]) -> str:
             parts.append("")
         parts.append(_drawn(block))
         under_heading = isinstance(block, Heading)
-    return "\n".join([*parts, ""])
+    return in_text("\n".join([*parts, ""]))
 
 
 def _drawn(block: Block) -> str:

@@ -101,3 +101,46 @@ def test_it_starts_fast() -> None:
 
     assert least("--help") < 0.4
     assert least("place", "data/small.yaml", "--snapshot", CLUSTER) < 1.0
+
+
+# --- outputs that cannot be written to
+
+ALL = (
+    "place data/small.yaml --snapshot data/cluster.json",
+    "snapshot convert data/cluster.json -o -",
+    "--help",
+)
+
+
+def shell(command: str) -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, "PYTHONPATH": str(TESTS.parent), "KWHATIF": f"{sys.executable} -m kwhatif"}
+    words = ["bash", "-c", command]
+    return subprocess.run(words, cwd=TESTS, env=environment, capture_output=True, check=False)
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    ("end", "codes", "told"),
+    [
+        ("| true", b"141", ""),
+        (">&-", b"2", "standard output is closed"),
+        ("> /dev/full", b"2", "standard output"),
+        ("> /dev/full 2>&1", b"2", ""),
+    ],
+)
+def test_an_answer_that_cannot_be_given_is_no_good_answer(end: str, codes: bytes, told: str) -> None:
+    script = "".join(f"($KWHATIF {words} {end}; exit ${{PIPESTATUS[0]}}); echo $? >&3;" for words in ALL)
+    found = shell(f"exec 3>&1; {script}")
+    assert found.stdout.split() == [codes] * len(ALL)
+    lines = [line for line in found.stderr.decode().splitlines() if not line.startswith("note: ")]
+    assert len(lines) == (len(ALL) if told else 0), lines
+    assert all(line.startswith("kwhatif: ") and told in line for line in lines)
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("end", ["2>&-", "2> /dev/full"])
+def test_errors_and_notes_never_go_to_standard_output(end: str) -> None:
+    found = shell(f"$KWHATIF place nowhere.yaml --snapshot data/cluster.json {end}; echo $?")
+    assert found.stdout == b"2\n"
+    found = shell(f"$KWHATIF place data/small.yaml --snapshot data/cluster.json -o name {end}; echo $?")
+    assert found.stdout == b"pod/default/small -> node/bee-1\n0\n"

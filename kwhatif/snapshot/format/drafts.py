@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -28,7 +27,7 @@ def draft_of(path: str, *, private: bool = False) -> Iterator[IO[bytes]]:
             yield file
         return
     # Several runs may write the same file at the same time, whose name may be as long as names can be.
-    draft = target.with_name(f".kwhatif-{secrets.token_hex(8)}.tmp")
+    draft = target.with_name(f".kwhatif-{os.urandom(8).hex()}.tmp")
     mode = _PRIVATE if private else _mode_of(target)
     with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, _PUBLIC if mode is None else mode)) as file:
         try:

@@ -26,7 +26,7 @@ from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described, step
 from kwhatif.api.quantity import plain_quantity
-from kwhatif.errors import InputError
+from kwhatif.errors import InputError, UnreadError
 from kwhatif.snapshot.format.drafts import draft_of, packed
 from kwhatif.snapshot.read.documents import Document
 from kwhatif.snapshot.read.files import STDIN
@@ -207,10 +207,12 @@ def write_chunks(chunks: Iterable[bytes], path: str) -> None:
         with _opened(path) as file, packed(file, path) as packer:
             for chunk in chunks:
                 packer.write(chunk)
-    except BrokenPipeError:
-        raise
+    except BrokenPipeError as error:
+        raise UnreadError(str(error)) from None
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None
+        raise InputError(
+            f"cannot be written: {error.strerror or error}", source="standard output" if path == STDIN else path
+        ) from None
 
 
 @contextlib.contextmanager
