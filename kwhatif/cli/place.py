@@ -38,6 +38,7 @@ class Output(StrEnum):
     yaml = "yaml"
     markdown = "markdown"
     name = "name"
+    summary = "summary"
 
 
 @app.command()
@@ -62,6 +63,14 @@ def place(
     no_recreate: Annotated[
         bool, typer.Option("--no-recreate", help="With --timeline: controllers do not recreate evicted pods.")
     ] = False,
+    write_snapshot: Annotated[
+        str | None,
+        option(
+            "--write-snapshot",
+            metavar="OUT",
+            help="Write the cluster afterwards, to ask further; packed if it ends in .gz or .zst.",
+        ),
+    ] = None,
     seed: Seed = None,
     call_extender_bind: CallExtenderBind = False,
     *,
@@ -84,6 +93,7 @@ def place(
         timeline=timeline,
         recreate=not no_recreate,
         seed=seed,
+        write=write_snapshot or "",
         detailed=output in (Output.wide, Output.json, Output.yaml),
     )
     asked = Inputs(snapshot, paths, namespace, edits or None, reading)
@@ -107,6 +117,10 @@ def _rendered(result: PlaceResult, output: Output) -> str:
         from kwhatif.report.names import names_of
 
         return names_of(result)
+    if output is Output.summary:
+        from kwhatif.report.place_summary import summary_blocks
+
+        return rendered(result, output, lambda: summary_blocks(result))
     from kwhatif.report.place_text import place_blocks
 
     return rendered(result, output, lambda: place_blocks(result, wide=output is Output.wide))

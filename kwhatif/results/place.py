@@ -189,17 +189,56 @@ class RolloutPlan(Value, frozen=True, kw_only=True):
     steps: tuple[RolloutStep, ...] = ()
 
 
+class Cause(Value, frozen=True, kw_only=True):
+    """Why so many pods have no node: what plugins say of nodes, whatever their number, or another reason."""
+
+    reason: str
+    pods: int
+
+
+class Allocation(Value, frozen=True, kw_only=True):
+    """What nodes have to give and what pods on them ask for: cpu in millicores, all else in bytes or pieces."""
+
+    resource: str
+    allocatable: int
+    requested: int
+
+
+class Pool(Value, frozen=True, kw_only=True):
+    """The nodes of one pool (empty: of none that is known) with all that runs there."""
+
+    pool: str
+    nodes: int
+    pods: int
+    resources: tuple[Allocation, ...]
+
+
+class Totals(Value, frozen=True, kw_only=True):
+    """Placements in numbers: of so many ``pods``, some ``placed``, some ``skipped`` as there is nothing to do, others
+    ``unplaced`` for ``causes``, the most frequent first. ``pools`` say what is allocated afterwards, in which victims
+    that are made again have a part.
+    """
+
+    pods: int = 0
+    placed: int = 0
+    skipped: int = 0
+    unplaced: int = 0
+    causes: tuple[Cause, ...] = ()
+    pools: tuple[Pool, ...] = ()
+
+
 class PlaceResult(Result, frozen=True, kw_only=True):
     """Where pods would go, in the order in which the scheduler takes them up.
 
     ``replacements`` are pods that controllers made for victims while time was simulated; ``timeline`` and
-    ``events`` tell that story.
+    ``events`` tell that story. ``totals`` count both.
     """
 
     rows: ClassVar[str] = "placements"
 
     kind: str = "PlaceResult"
     nodes: int
+    totals: Totals = Totals()
     placements: tuple[Placement, ...]
     fidelity: Fidelity
     warnings: tuple[str, ...] = ()

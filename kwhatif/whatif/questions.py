@@ -96,17 +96,20 @@ def place(
     recreate: bool = True,
     seed: int | None = None,
     verb: str = "",
+    write_snapshot: Path | None = None,
     **options: Unpack[Options],
 ) -> PlaceResult:
     """Where would these pods go?
 
     ``with_pending`` also places those that wait in the snapshot. With a ``timeline`` the queue is simulated, retries
     and all; ``recreate`` lets the controllers of victims make new pods then. Ties are broken by name, or at random
-    from a ``seed``. ``verb`` is as for ``expand``.
+    from a ``seed``. ``verb`` is as for ``expand``. The cluster afterwards goes to the file ``write_snapshot``, to ask
+    further.
     """
     from kwhatif.whatif.place.question import Place
 
-    question = Place(with_pending=with_pending, timeline=timeline, recreate=recreate, seed=seed)
+    write = "" if write_snapshot is None else os.fspath(write_snapshot)
+    question = Place(with_pending=with_pending, timeline=timeline, recreate=recreate, seed=seed, write=write)
     return ask(question, _case(manifests, snapshot, {**options, "verb": verb}))
 
 

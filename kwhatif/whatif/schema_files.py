@@ -14,6 +14,8 @@ from typing import Any
 from kwhatif.api.json_schema import components, document_schema
 from kwhatif.redaction import translation_file
 from kwhatif.results.gate import GateResult
+from kwhatif.results.parts import Result
+from kwhatif.results.place import PlaceResult
 from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
 from kwhatif.snapshot.format.drafts import draft_of
 from kwhatif.snapshot.format.model import API_VERSION
@@ -76,20 +78,28 @@ def _settings(reference: Schema) -> Schema:
 
 
 def gate_report_schema() -> Schema:
+    return _result_schema("gate-report", GateResult, "What kwhatif gate says of a change")
+
+
+def place_result_schema() -> Schema:
+    return _result_schema("place-result", PlaceResult, "Where kwhatif place puts pods")
+
+
+def _result_schema(name: str, result: type[Result], purpose: str) -> Schema:
     """Every field is always there; later versions may have more."""
-    _, definitions = components(GateResult)
+    _, definitions = components(result)
     for definition in definitions.values():
         definition["required"] = list(definition["properties"])
         # A docstring, whose lines are broken as the code has them.
         definition["description"] = " ".join(definition["description"].split())
-    report = definitions.pop("GateResult")
+    whole = definitions.pop(result.__name__)
     return document_schema(
-        "gate-report",
+        name,
         API_VERSION,
-        "GateReport",
-        "What kwhatif gate says of a change, as -o json and -o yaml write it.",
-        _without_head(report["properties"]),
-        required=tuple(report["required"]),
+        whole["properties"]["kind"]["default"],
+        f"{purpose}, as -o json and -o yaml write it.",
+        _without_head(whole["properties"]),
+        required=tuple(whole["required"]),
         definitions=definitions,
         closed=False,
     )
@@ -133,6 +143,7 @@ SCHEMAS = {
     "cluster-snapshot": cluster_snapshot_schema,
     "gate-policy": gate_policy_schema,
     "gate-report": gate_report_schema,
+    "place-result": place_result_schema,
     "scenario": scenario_schema,
     "translation": translation_schema,
 }

@@ -17,6 +17,7 @@ from kwhatif.workloads.objects import (
     labels_of,
     name_of,
     namespace_of,
+    owner_reference,
     section,
 )
 from kwhatif.workloads.pod_status import is_over
@@ -43,6 +44,22 @@ class Sized:
     @property
     def name(self) -> str:
         return name_of(self.owner)
+
+    def as_object(self, deployment: Object) -> Object:
+        """The replica set of a deployment at its size, whether it is stored already or not."""
+        labels = section(self.template, "metadata", "labels")
+        known = {"desired": (DESIRED, self.desired), "maximum": (MAXIMUM, self.maximum)}.values()
+        annotations = annotations_of(self.owner) | {key: str(number) for key, number in known if number is not None}
+        selector = section(deployment, "spec", "selector")
+        selector = selector | {"matchLabels": section(selector, "matchLabels") | {HASH_LABEL: labels.get(HASH_LABEL)}}
+        defaults = {"labels": labels, "ownerReferences": [owner_reference(deployment)]}
+        return {
+            **self.owner,
+            "metadata": defaults | section(self.owner, "metadata") | {"annotations": annotations},
+            "spec": {"selector": selector}
+            | section(self.owner, "spec")
+            | {"replicas": self.replicas, "template": self.template},
+        }
 
 
 @dataclass(slots=True)

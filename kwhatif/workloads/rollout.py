@@ -66,6 +66,11 @@ class Plan(Iterator[Step]):
         return tuple(sorted(self._rollout.refused)) if self._rollout else ()
 
     @property
+    def replica_sets(self) -> tuple[Object, ...]:
+        """The replica sets of a deployment as they are by now."""
+        return self._rollout.replica_sets if isinstance(self._rollout, DeploymentRollout) else ()
+
+    @property
     def created(self) -> tuple[Object, ...]:
         return tuple(pod for step in self.steps for pod in step.creates)
 

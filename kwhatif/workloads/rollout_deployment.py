@@ -44,6 +44,11 @@ class DeploymentRollout(Rollout):
         changed = found.current is None or any(s is not found.current and s.replicas for s in found.sets)
         return cls(members_of(found, pods), admit, new, found.sets, found.current, changed, now)
 
+    @property
+    def replica_sets(self) -> tuple[Object, ...]:
+        """All of them as the API server would have them."""
+        return tuple(one.as_object(self.deployment) for one in self.sets)
+
     # --- what the spec says
 
     @property

@@ -63,7 +63,7 @@ def test_no_output_has_blanks_at_the_ends_of_lines_or_what_a_terminal_would_obey
 
 def test_there_is_a_golden_file_for_every_command_and_format() -> None:
     formats = {
-        "place": {"table", "wide", "json", "yaml", "markdown", "name"},
+        "place": {"table", "wide", "json", "yaml", "markdown", "name", "summary"},
         "explain": {"text", "json", "yaml", "markdown"},
         "conformance": {"table", "json", "yaml", "markdown"},
         "gate": set(FORMATS),

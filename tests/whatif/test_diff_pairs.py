@@ -64,7 +64,7 @@ def web(cpu: str = "1", replicas: int = 2, **more: Any) -> dict[str, Any]:
     containers = [{"name": "main", "image": "web", "resources": {"requests": {"cpu": cpu}}}]
     template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}}
     spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template}
-    metadata = {"name": "web", "namespace": "shop", **more}
+    metadata = {"name": "web", "namespace": "shop"} | more
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
 

@@ -6,7 +6,6 @@ takes the one that A took, unless that changes which pods find a node at all.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -29,6 +28,7 @@ from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.fidelity.ownership import Owners
 from kwhatif.whatif.place.placing import Run
 from kwhatif.whatif.place.rolling import roll_out
+from kwhatif.whatif.place.totals import totals
 from kwhatif.whatif.session import Asked, Session
 
 MOST_EXPLAINED = 50
@@ -93,11 +93,11 @@ def diff(a: Side, b: Side) -> DecisionDiff:
 
 
 def _told(side: Side, run: _Ran) -> SideResult:
-    totals = Counter(placement.good for placement in run.placements if placement.outcome != "skipped")
+    numbers = totals(run.placements, run.session.cluster)
     return SideResult(
         label=side.label,
-        placed=totals[True],
-        unplaced=totals[False],
+        placed=numbers.placed,
+        unplaced=numbers.unplaced,
         rollouts=run.rollouts,
         fidelity=assess(run.session, run.asked, run.placements, side.others, run.expanded.rollouts),
     )

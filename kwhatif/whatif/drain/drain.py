@@ -32,7 +32,7 @@ def drain(session: Session, names: Sequence[str], filters: Filters) -> DrainResu
     run = _Drain(session, filters)
     before = run.requested_beside(names)
     drained = tuple(run.node(name) for name in names)
-    placements = with_consequences(session, run.placed.placements, run.placed.evicted)
+    placements = with_consequences(session, run.placed.placements, run.placed.evicted).placements
     return DrainResult(
         nodes=drained,
         pods=run.pods,

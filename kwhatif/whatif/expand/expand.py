@@ -62,7 +62,8 @@ class Expanded:
     """What became of manifests.
 
     ``pods`` are to be scheduled, in order of creation. ``objects`` are others that the scheduler reads,
-    ``unknown`` counts kinds that nobody here knows, ``warnings`` are the API server's.
+    ``unknown`` counts kinds that nobody here knows, ``warnings`` are the API server's. ``world`` has all objects as the
+    API server stores them, and ``plans`` are the updates that were begun.
     """
 
     pods: list[Asked] = field(default_factory=list)
@@ -75,6 +76,8 @@ class Expanded:
     rollouts: list[Rollout] = field(default_factory=list)
     unknown: Counter[str] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
+    world: World = field(default_factory=World)
+    plans: list[Plan] = field(default_factory=list)
 
     def asked(self) -> Iterator[Asked]:
         """All pods, those of updates as if every new pod found its node."""
@@ -130,7 +133,7 @@ class _Expansion:
         self._server = ApiServer(self._world, plugins, minor)
         self._verb = verb
         self._nodes: list[Object] | None = None
-        self._done = Expanded()
+        self._done = Expanded(world=self._world)
 
     def run(self, *, anew: bool) -> Expanded:
         # Whoever applies definitions together with what they define does so first.
@@ -269,7 +272,9 @@ class _Expansion:
         def begin(ready: Callable[[Object], bool], homes: Mapping[str, str]) -> Plan:
             pods = [_at_home(pod, homes) for pod in self._world.all("Pod", namespace_of(new))]
             sets = [completed(one, new, dropped) for one in self._world.all("ReplicaSet", namespace_of(new))]
-            return plan(old, new, pods, self._all_nodes(new), ready, admit=admit, gone=gone, replica_sets=sets)
+            begun = plan(old, new, pods, self._all_nodes(new), ready, admit=admit, gone=gone, replica_sets=sets)
+            self._done.plans.append(begun)
+            return begun
 
         def asked(pod: Object) -> Asked:
             return self._asked(pod, origin, name, trails.get(name_of(pod), ()))

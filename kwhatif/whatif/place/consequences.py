@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.place import Placement, Victim
 from kwhatif.scheduling.arrivals import with_claims
+from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.replacements import Replacements
 from kwhatif.whatif.session import Session
 
@@ -16,20 +19,33 @@ Landing = tuple[str, str]
 """(the replacement, the node it lands on, or nothing)."""
 
 
-def with_consequences(
-    session: Session, placements: Sequence[Placement], evicted: Sequence[PodInfo]
-) -> tuple[Placement, ...]:
-    """The placements, their victims told where their replacements land once everything else is placed."""
+@dataclass(frozen=True)
+class Aftermath:
+    """Placements, their victims told where their replacements land once everything else is placed.
+
+    ``cluster`` is as it is then; ``homeless`` replacements found no node.
+    """
+
+    placements: tuple[Placement, ...]
+    cluster: Cluster
+    homeless: Sequence[PodInfo] = ()
+
+
+def with_consequences(session: Session, placements: Sequence[Placement], evicted: Sequence[PodInfo]) -> Aftermath:
+    """What becomes of the victims. The session's own cluster stays as it is."""
     if not evicted:
-        return tuple(placements)
+        return Aftermath(tuple(placements), session.cluster)
     names = {info.key for info, _ in session.cluster.pods()} | {placement.pod for placement in placements}
-    landings = _land(session, evicted, names)
-    return tuple(
+    # The same process goes on, on a copy of the cluster.
+    driver = session.driver.apart()
+    landings, homeless = _land(driver, evicted, names)
+    told = (
         replace(placement, victims=tuple(_told(victim, landings) for victim in placement.victims))
         if placement.victims
         else placement
         for placement in placements
     )
+    return Aftermath(tuple(told), driver.cluster, homeless)
 
 
 def _told(victim: Victim, landings: dict[str, Landing]) -> Victim:
@@ -37,15 +53,17 @@ def _told(victim: Victim, landings: dict[str, Landing]) -> Victim:
     return victim if landing is None else replace(victim, replacement=landing[0], lands_on=landing[1])
 
 
-def _land(session: Session, evicted: Sequence[PodInfo], names: Collection[str]) -> dict[str, Landing]:
-    """Schedule replacements on a copy of the cluster, one after the other, as the same process; they evict nobody.
+def _land(
+    driver: Driver, evicted: Sequence[PodInfo], names: Collection[str]
+) -> tuple[dict[str, Landing], list[PodInfo]]:
+    """Schedule replacements one after the other; they evict nobody.
 
-    Those that get a name of their own get none of the ``names`` that are taken.
+    Those that get a name of their own get none of the ``names`` that are taken. Also returns those without a node.
     """
-    driver = session.driver.apart()
     cluster = driver.cluster
     replacements = Replacements(taken=names.__contains__)
     landings: dict[str, Landing] = {}
+    homeless: list[PodInfo] = []
     for victim in evicted:
         # One that was on its way out already has been replaced, unless its controller waits for that.
         pod = None if victim.shape.terminating else replacements.at_once(victim)
@@ -56,4 +74,6 @@ def _land(session: Session, evicted: Sequence[PodInfo], names: Collection[str]) 
         info = cluster.shapes.info(pod)
         row = driver.attempt(info).row if driver.scheduler(pod.spec.scheduler_name) is not None else None
         landings[victim.key] = (info.key, "" if row is None else cluster.columns.names[row])
-    return landings
+        if row is None:
+            homeless.append(info)
+    return landings, homeless

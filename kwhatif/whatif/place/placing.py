@@ -49,13 +49,18 @@ class Taken:
 
 
 class Run:
-    """Placements so far; waiting pods keep their place in the list until they come to an end."""
+    """Placements so far; waiting pods keep their place in the list until they come to an end.
+
+    ``taken`` are the pods that were taken up, by ``namespace/name``, ``removed`` those that had to go for others.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._waiting: list[tuple[int, Asked, list[Attempt]]] = []
         self.placements: list[Placement] = []
         self.evicted: list[PodInfo] = []
+        self.removed: set[str] = set()
+        self.taken: dict[str, PodInfo] = {}
         self.left = 0
         self._uids: dict[str, str] = {}
 
@@ -104,7 +109,8 @@ class Run:
             self._session.cluster.storage.add_claim(claim)
 
     def remove(self, key: str) -> None:
-        """A pod that runs leaves its node."""
+        """A pod leaves, and its node if it has one."""
+        self.removed.add(key)
         uid = self._uids.get(key) or self._session.uid_of(key)
         if uid is not None and self._session.cluster.find(uid) is not None:
             self._session.cluster.leave(uid)
@@ -113,7 +119,7 @@ class Run:
     def schedule(self, asked: Asked, info: PodInfo) -> None:
         """One more pod; it may have to wait for its permit."""
         attempts = self._session.driver.at_once(info)
-        self._uids[info.key] = info.uid
+        self._uids[info.key], self.taken[info.key] = info.uid, info
         self.evicted += [victim for attempt in attempts if attempt.nominated for victim in attempt.victims]
         if attempts[-1].waiting:
             self._waiting.append((len(self.placements), asked, attempts))

@@ -7,10 +7,16 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from kwhatif.api.core import Pod
 from kwhatif.errors import UsageError
+from kwhatif.results.amounts import counted
 from kwhatif.results.place import PlaceResult
-from kwhatif.whatif.place.place import place
-from kwhatif.whatif.place.timeline import simulate
+from kwhatif.snapshot.format.model import write_snapshot
+from kwhatif.snapshot.read.files import called
+from kwhatif.whatif.fidelity.assess import insist
+from kwhatif.whatif.place.afterwards import End, afterwards
+from kwhatif.whatif.place.place import placed
+from kwhatif.whatif.place.timeline import simulated
 from kwhatif.whatif.session import Asked, Session
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
@@ -22,7 +28,8 @@ class Place(Question[PlaceResult]):
 
     Those of the manifests, those that edits took their node from, and ``with_pending`` those that wait in the snapshot.
     With a ``timeline`` the queue is simulated, and ``recreate`` lets the controllers of victims make new pods.
-    ``detailed`` answers have every plugin's score.
+    ``detailed`` answers have every plugin's score. The cluster afterwards is written to the file ``write``, if one is
+    named.
     """
 
     with_pending: bool = False
@@ -30,10 +37,13 @@ class Place(Question[PlaceResult]):
     recreate: bool = True
     seed: int | None = None
     detailed: bool = True
+    write: str = ""
 
     def check(self, case: Case) -> None:
         if not case.inputs.manifests and not self.with_pending and case.inputs.edits is None:
             raise _nothing_to_place()
+        if self.write == "-":
+            raise UsageError("--write-snapshot -: standard output is for the answer; name a file")
         if not self.recreate and not self.timeline:
             raise UsageError("--no-recreate is about --timeline: without it nothing is recreated")
 
@@ -58,10 +68,23 @@ class Place(Question[PlaceResult]):
     def answer(self, cases: Sequence[Case], notes: Notes) -> PlaceResult:
         (case,) = cases
         if self.timeline:
-            result = simulate(case.session, case.asked, recreate=self.recreate, others=case.others)
+            result, end = simulated(case.session, case.asked, recreate=self.recreate, others=case.others)
         else:
-            result = place(case.session, case.asked, rollouts=case.expanded.rollouts, others=case.others)
+            result, end = placed(case.session, case.asked, rollouts=case.expanded.rollouts, others=case.others)
+        if self.write:
+            self._write(case, result, end, notes)
         return replace(result, **case.refused)
+
+    def _write(self, case: Case, result: PlaceResult, end: End, notes: Notes) -> None:
+        """Write the cluster afterwards, unless the answer is to be refused."""
+        if case.engine.strict:
+            insist(result.fidelity)
+        files = [called(file) for file in case.inputs.manifests if isinstance(file, str)]
+        number = sum(placement.outcome == "placed" for placement in result.placements)
+        text = f"place {counted(number, 'pod')}" + (f" of {', '.join(files)}" if files else "")
+        after = afterwards(case.snapshot, case.edited.covered, case.expanded, end, text)
+        write_snapshot(after, self.write)
+        notes.note(f"{self.write}: the cluster afterwards, with {counted(len(after.objects.of(Pod)), 'pod')}")
 
 
 def _nothing_to_place() -> UsageError:

@@ -11,7 +11,9 @@ from kwhatif.results.place import EventRecord, Placement, PlaceResult, TimelineE
 from kwhatif.scheduling.replacements import grace_of
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.whatif.fidelity.assess import assess
+from kwhatif.whatif.place.afterwards import End, waiting
 from kwhatif.whatif.place.placing import Run, not_ours, placement_of, skipped
+from kwhatif.whatif.place.totals import totals
 from kwhatif.whatif.session import Asked, Session
 
 
@@ -22,6 +24,13 @@ def simulate(
 
     With ``recreate`` the controllers of victims make replacements, which enter the queue, too.
     """
+    return simulated(session, asked, recreate=recreate, others=others)[0]
+
+
+def simulated(
+    session: Session, asked: Sequence[Asked], *, recreate: bool = True, others: Sequence[str] = ()
+) -> tuple[PlaceResult, End]:
+    """The same, and how it leaves the cluster."""
     simulator = Simulator(session.driver, recreate=recreate)
     run = Run(session)
     arriving = [(item, info) for item in asked if (info := run.ours(item)) is not None]
@@ -43,8 +52,12 @@ def simulate(
         skipped(session, item, not_ours(session, item))
         for item in (Asked(pod, "replacement") for pod in simulator.strangers)
     ]
+    tried = {info.uid: info for _, info in arriving} | {uid: each.pod for uid, each in simulator.outcome.items()}
+    aside = [item.pod for item in asked if item.pod.key not in {info.key for info in tried.values()}]
+    left = [waiting(info) for uid, info in tried.items() if uid not in simulator.evicted]
     return PlaceResult(
         nodes=len(session.cluster),
+        totals=totals([*placements, *replacements], session.cluster),
         placements=tuple(placements),
         fidelity=assess(session, asked, placements, others),
         warnings=session.setup.configuration.warnings,
@@ -56,7 +69,7 @@ def simulate(
             EventRecord(time=e.time, pod=e.pod, type=e.type, reason=e.reason, message=e.message)
             for e in simulator.diary.events
         ),
-    )
+    ), End(session.cluster, [*left, *aside, *simulator.strangers])
 
 
 def _outcome(session: Session, simulator: Simulator, asked: Asked, info: PodInfo) -> Placement:

@@ -1,0 +1,37 @@
+"""``-o summary``: how many pods find a node, why others do not, and what is allocated afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.report.blocks import NONE, Block, Lines, titled
+from kwhatif.report.expand_text import refusal_blocks
+from kwhatif.report.fidelity_text import fidelity_blocks
+from kwhatif.report.place_text import summary
+from kwhatif.report.snapshot_info_text import bar
+from kwhatif.results.amounts import spell_amount
+from kwhatif.results.place import PlaceResult, Pool
+
+
+def summary_blocks(result: PlaceResult) -> list[Block]:
+    """The report."""
+    blocks: list[Block] = [Lines((summary(result),))]
+    causes = [(each.pods, each.reason) for each in result.totals.causes]
+    blocks += titled("WITHOUT A NODE", ("pods", "reason"), causes)
+    headers = ("resource", "pool", "nodes", "requested", "allocatable", "in use")
+    blocks += titled("ALLOCATED AFTERWARDS", headers, _allocated(result.totals.pools))
+    return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
+
+
+def _allocated(pools: tuple[Pool, ...]) -> Iterator[tuple[object, ...]]:
+    """A row a resource and pool that has it; before those of several pools one of all."""
+    names = dict.fromkeys(each.resource for pool in pools for each in pool.resources)
+    for name in names:
+        found = [(pool, each) for pool in pools for each in pool.resources if each.resource == name]
+        if len(found) > 1:
+            has, asks = (sum(getattr(each, what) for _, each in found) for what in ("allocatable", "requested"))
+            nodes = sum(pool.nodes for pool, _ in found)
+            yield (name, "(all)", nodes, spell_amount(name, asks), spell_amount(name, has), bar(asks, has))
+        for pool, each in found:
+            amounts = (spell_amount(name, amount) for amount in (each.requested, each.allocatable))
+            yield (name, pool.pool or NONE, pool.nodes, *amounts, bar(each.requested, each.allocatable))

@@ -1,0 +1,141 @@
+"""The cluster once pods are placed: a snapshot to ask further questions of, as if one had gone on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from kwhatif.admission.world import namespace_of
+from kwhatif.api.core import Pod
+from kwhatif.api.decode import convert
+from kwhatif.api.devices import ResourceClaim
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
+from kwhatif.api.meta import Resource
+from kwhatif.api.others import ObjectReference, PersistentVolume, PersistentVolumeClaim, ReplicaSet
+from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.storage import SELECTED_NODE, Storage
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.whatif.expand.expand import Expanded
+from kwhatif.workloads.volumes import settle_volumes
+
+_ONLY_PLACED = "the snapshot before had no list of this kind"
+
+
+@dataclass(frozen=True)
+class End:
+    """How a run leaves a cluster. ``pods`` are those that are there, in the cluster or waiting for a node; ``removed``
+    (``namespace/name``) had to go, of those that waited before.
+    """
+
+    cluster: Cluster
+    pods: Sequence[Pod]
+    removed: Collection[str] = ()
+
+
+def waiting(info: PodInfo) -> Pod:
+    """A pod that was tried, with the node that is kept for it if there is one."""
+    pod = info.pod
+    if (pod.status.nominated_node_name or "") == info.nominated:
+        return pod
+    return replace(pod, status=replace(pod.status, nominated_node_name=info.nominated or None))
+
+
+def afterwards(
+    snapshot: Snapshot, covered: Collection[str], expanded: Expanded, end: End, placed: str = ""
+) -> Snapshot:
+    """The snapshot after a run; the one given stays as it is.
+
+    ``covered`` are the kinds that it was known to hold before any manifests came. What was ``placed`` is told with the
+    edits.
+    """
+    whole, later = set(snapshot.whole), snapshot.copy()
+    _store_whole(later, expanded)
+    later.objects.put(Pod, _pods(snapshot.objects.of(Pod), end))
+    _store_volumes(later.objects, end.cluster.storage)
+    _store(later.objects, ResourceClaim, end.cluster.devices.claims.values())
+    for kind in later.by_kind():
+        if kind not in covered and kind not in whole:
+            later.unreadable = {kind: _ONLY_PLACED, **later.unreadable}
+    later.edits = [*later.edits, *([placed] if placed else [])]
+    return later
+
+
+def _pods(before: Iterable[Pod], end: End) -> list[Pod]:
+    """Those that were there in their order, then those that are new."""
+    cluster = end.cluster
+    running = {info.key: _running(info.pod, cluster.columns.names[row]) for info, row in cluster.pods()}
+    others = {pod.key: pod for pod in end.pods}
+    found: dict[str, Pod] = {}
+    for pod in before:
+        if pod.key in running or pod.key in others:
+            found[pod.key] = running.get(pod.key) or others[pod.key]
+        elif pod.key not in end.removed and not _left(pod, cluster):
+            found[pod.key] = pod
+    return list((found | others | running).values())
+
+
+def _running(pod: Pod, node: str) -> Pod:
+    """A pod on its node; one that has just got there is taken to be ready, as everywhere."""
+    if pod.spec.node_name:
+        return pod
+    status = replace(pod.status, phase="Running", nominated_node_name=None, conditions=None)
+    return replace(pod, spec=replace(pod.spec, node_name=node), status=status)
+
+
+def _left(pod: Pod, cluster: Cluster) -> bool:
+    """Whether a pod that is not on its node any more was there before."""
+    finished = (pod.status.phase or "") in FINISHED
+    return not finished and bool(pod.spec.node_name) and cluster.columns.row(pod.spec.node_name or "") is not None
+
+
+def _store(objects: Objects, kind: type[Resource], now: Iterable[Resource]) -> None:
+    """A kind of which there is nothing stays unknown."""
+    kept = list(now)
+    if kept:
+        objects.put(kind, kept)
+
+
+def _store_volumes(objects: Objects, storage: Storage) -> None:
+    """Claims and volumes know each other; where one is being made, the claim knows its node."""
+    claims = []
+    for key, claim in storage.claims.items():
+        if key in storage.selected:
+            notes = {**(claim.metadata.annotations or {}), SELECTED_NODE: storage.selected[key]}
+            claims.append(replace(claim, metadata=replace(claim.metadata, annotations=notes)))
+        else:
+            claims.append(claim)
+    _store(objects, PersistentVolumeClaim, claims)
+    kept = []
+    for name, key in storage.reserved.items():
+        claim = storage.claims[key]
+        ref = ObjectReference(
+            kind="PersistentVolumeClaim", namespace=claim.namespace, name=claim.name, uid=claim.metadata.uid
+        )
+        volume = storage.volumes[name]
+        kept.append(replace(volume, spec=replace(volume.spec, claim_ref=ref)))
+    by_name = {volume.name: volume for volume in kept}
+    _store(objects, PersistentVolume, [by_name.get(each.name, each) for each in objects.of(PersistentVolume)])
+    settle_volumes(objects, kept)
+
+
+def _store_whole(later: Snapshot, expanded: Expanded) -> None:
+    """What the API server has stored meanwhile, with the replica sets of updates."""
+    world = expanded.world
+    for plan in expanded.plans:
+        for obj in plan.replica_sets:
+            world.put(obj)
+            later.objects.put(ReplicaSet, _with(later.objects.of(ReplicaSet), convert(obj, ReplicaSet)))
+    for kind in KEPT_WHOLE:
+        stored = [obj for obj in world.all(kind) if not world.is_sketch(obj)]
+        if not stored or (kind in KINDS and kind not in later.whole and later.objects.called(kind)):
+            continue
+        names = {(namespace_of(obj), obj["metadata"]["name"]) for obj in stored}
+        rest = [obj for obj in later.whole.get(kind, ()) if (namespace_of(obj), obj["metadata"]["name"]) not in names]
+        later.whole[kind] = [*rest, *stored]
+
+
+def _with(there: Sequence[ReplicaSet], new: ReplicaSet) -> list[ReplicaSet]:
+    return [*(one for one in there if (one.namespace, one.name) != (new.namespace, new.name)), new]
