@@ -28,8 +28,8 @@ from random import Random
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("framework", "scheduling", "cluster", "plugins")
-ALL_DECIDE = ("conformance", "framework", "cluster", "devices", "plugins", "scheduling")
+ROOMS = ("framework", "scheduling", "cluster", "devices", "plugins")
+ALL_DECIDE = ("conformance", "framework", "cluster", "devices", "policy", "plugins", "scheduling")
 """Folders of tests that notice a wrong decision, quick ones first."""
 
 OTHERWISE: dict[type[ast.AST], type[ast.AST]] = {

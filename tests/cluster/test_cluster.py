@@ -10,9 +10,10 @@ from hypothesis import assume as given_that
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwhatif.api.kinds import Objects
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from tests.builders import GPU, ZONE, cluster_of, node, pod, pods_on
+from tests.builders import FEATURES, GPU, ZONE, cluster_of, node, pod, pods_on
 from tests.cluster.test_tally import specs_of
 from tests.strategies import NODE_NAMES, Scenario, scenarios
 
@@ -71,6 +72,24 @@ def test_pods_that_run_are_counted_and_finished_or_waiting_ones_are_not() -> Non
     assert [info.key for info in cluster.nominated["a"]] == ["default/promised"]
     assert cluster.find("uid-default-runs") == (cluster.pods_on[0][0], 0)
     assert cluster.find("uid-default-waits") is None
+
+
+def test_places_are_kept_for_pods_that_queue_and_run_nowhere() -> None:
+    objects = Objects()
+    for obj in (
+        node("a"),
+        pod("queues", nominated="a"),
+        pod("held", nominated="a"),
+        pod("runs", on="a", nominated="a"),
+        pod("over", nominated="a", status={"phase": "Failed"}),
+        pod("waits"),
+    ):
+        objects.add(obj)
+    cluster = Cluster.load(objects, FEATURES, lambda each: each.name != "held")
+    assert {name: [info.key for info in infos] for name, infos in cluster.nominated.items()} == {
+        "a": ["default/queues"]
+    }
+    assert [info.key for info, _ in cluster.pods()] == ["default/runs"]
 
 
 def test_a_pod_cannot_be_on_two_nodes() -> None:

@@ -219,6 +219,23 @@ def test_a_limit_among_allocatable_resources(minor: str, expected: set[str]) -> 
     assert refused(plugin_of("NodeVolumeLimits", features=features), claiming("y"), cluster) == expected
 
 
+@pytest.mark.parametrize(
+    ("told", "refuses"),
+    [
+        pytest.param(0, True, id="a driver that attaches nothing"),
+        pytest.param(1, False, id="a driver with room"),
+        pytest.param(None, True, id="a driver that does not say"),
+    ],
+)
+def test_the_driver_s_own_limit_comes_before_that_of_the_node(told: int | None, refuses: bool) -> None:
+    features = features_of("1.31")
+    none = node("a", allocatable={f"attachable-volumes-csi-{DRIVER}": "0"})
+    objects = [csi_node("a", {DRIVER: told}), claim("x", bound_to="px"), volume("px", source=csi("h1"))]
+    cluster = cluster_of([none], objects=objects, features=features)
+    found = refused(plugin_of("NodeVolumeLimits", features=features), claiming("x"), cluster)
+    assert found == ({"a"} if refuses else set())
+
+
 def test_the_resource_of_a_driver_with_a_long_name_is_shortened() -> None:
     from kwhatif.plugins.node_volume_limits import attach_limit_key
 

@@ -4,6 +4,7 @@ import pytest
 
 from kwhatif.api.core import Node
 from kwhatif.api.meta import Resource
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.framework.events import Event, Happening
 from kwhatif.framework.status import SKIP, Status
 from tests.asking import HOPELESS, details, pre_filter, refusals, refused
@@ -119,6 +120,26 @@ def test_a_claim_without_a_name_refuses_the_pod() -> None:
 def test_claims_that_hold_to_no_zone_skip_the_filter(objects: list[Resource]) -> None:
     cluster = cluster_of(NODES, objects=objects)
     assert pre_filter(plugin_of("VolumeZone"), cluster.shapes.info(claiming("data")), cluster) is SKIP
+
+
+@pytest.mark.parametrize(
+    ("objects", "text", "where"),
+    [
+        pytest.param([], 'persistentvolumeclaim "data" not found', EVERYWHERE, id="no claim"),
+        pytest.param(
+            [claim(bound_to="pv"), volume("pv", labels={ZONE: "e1"})], NO_ZONE, {"west", "old", "half"}, id="a zone"
+        ),
+        pytest.param([claim(bound_to="pv"), volume("pv")], "", set(), id="a volume that is at home everywhere"),
+    ],
+)
+def test_in_a_profile_without_prefilter_the_filter_looks_for_itself(
+    objects: list[Resource], text: str, where: set[str]
+) -> None:
+    cluster, plugin = cluster_of(NODES, objects=objects), plugin_of("VolumeZone")
+    found = list(plugin.filter(cluster.shapes.info(claiming("data")), NodeView(cluster), None))
+    names = {cluster.columns.names[row] for each in found for row in each.where.nonzero()[0]}
+    assert ({each.reason for each in found}, names) == ({text} if text else set(), where)
+    assert all(each.unresolvable for each in found)
 
 
 def test_ephemeral_volumes_are_not_looked_at() -> None:

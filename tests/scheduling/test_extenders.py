@@ -275,6 +275,9 @@ def test_without_scores_one_node_is_enough_unless_an_extender_cares(minor: str, 
         pytest.param(scores(a=-5, b=1000), {"a": -150, "b": 30000, "c": 0}, id="no limits are kept"),
         pytest.param([*scores(a=1), *scores(a=2)], {"a": 90, "b": 0, "c": 0}, id="several scores add up"),
         pytest.param(scores(a=2**62), {"a": -(2**63), "b": 0, "c": 0}, id="numbers wrap"),
+        pytest.param(
+            [*scores(a=2**62), *scores(a=2**62), *scores(a=1)], {"a": 30, "b": 0, "c": 0}, id="and so do their sums"
+        ),
     ],
 )
 def test_scores(said: list[Json], expected: dict[str, int]) -> None:
