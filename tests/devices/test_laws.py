@@ -154,6 +154,22 @@ def test_a_refused_reservation_leaves_no_trace(world: tuple[list[Any], list[str]
     assert not any(there.status.allocation for there in after.claims.values())
 
 
+@pytest.mark.parametrize(("reserves", "users"), [(True, ["other"]), (False, ["other", "p"])])
+def test_who_reserved_nothing_gives_nothing_back(reserves: bool, users: list[str]) -> None:
+    """Unreserve is called of all plugins when one of them refuses, and a claim may be a pod's from an earlier time."""
+    taken = claim("c", has=["g0"], node="a", used_by=["other", "p"])
+    cluster = cluster_of([node("a")], objects=[device_class(), devices_of("a", ["g0"]), taken])
+    scheduler = scheduler_for(cluster)
+    info = cluster.shapes.info(pod_with("c"))
+    attempt = scheduler.decide(info)
+    if reserves:
+        assert scheduler.framework.reserve(info, "a", attempt.states) is None
+    scheduler.framework.unreserve(info, "a", attempt.states)
+    there = cluster.devices.claims["default", "c"].status
+    assert [user.name for user in there.reserved_for or ()] == users
+    assert there.allocation is not None
+
+
 @given(worlds(), st.randoms(use_true_random=False))
 def test_the_order_of_objects_does_not_matter(world: tuple[list[Any], list[str]], random: Any) -> None:
     objects, names = world

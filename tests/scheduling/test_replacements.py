@@ -6,15 +6,14 @@ import pytest
 
 from kwhatif.api.core import Pod
 from kwhatif.scheduling.replacements import Replacements, grace_of
-from tests.builders import Json, cluster_of, node, pod
+from tests.builders import cluster_of, node, pod
 
 KINDS = {"ReplicaSet": "apps/v1", "ReplicationController": "v1", "Job": "batch/v1"}
 NAMED = {"StatefulSet": "apps/v1", "DaemonSet": "apps/v1"}
-GOING: Json = {"terminating": True}
 
 
-def of(kind: str, version: str, **more: bool) -> Pod:
-    return pod("web-0", on="a", owner=(version, kind, "web"), **more)
+def of(kind: str, version: str, *, terminating: bool = False) -> Pod:
+    return pod("web-0", on="a", owner=(version, kind, "web"), terminating=terminating)
 
 
 @pytest.mark.parametrize(
@@ -22,12 +21,12 @@ def of(kind: str, version: str, **more: bool) -> Pod:
     [
         *(pytest.param(of(kind, at), "web-r1", id=f"{kind}: another one at once") for kind, at in KINDS.items()),
         *(
-            pytest.param(of(kind, at, **GOING), None, id=f"{kind}: one that was going has been replaced")
+            pytest.param(of(kind, at, terminating=True), None, id=f"{kind}: one that was going has been replaced")
             for kind, at in KINDS.items()
         ),
         *(pytest.param(of(kind, at), "web-0", id=f"{kind}: the same name again") for kind, at in NAMED.items()),
         *(
-            pytest.param(of(kind, at, **GOING), "web-0", id=f"{kind}: also of one that was going")
+            pytest.param(of(kind, at, terminating=True), "web-0", id=f"{kind}: also of one that was going")
             for kind, at in NAMED.items()
         ),
         pytest.param(of("Node", "v1"), None, id="a static pod has none"),
