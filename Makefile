@@ -71,6 +71,10 @@ coverage: $(INSTALLED_DEV) ## run the tests and see that they reach as many line
 mutation: $(INSTALLED_DEV) ## break the code in a sample of places and see which tests fail (ARGS='--each 10 --seed 2')
 	$(BIN)/python -m tests.mutation $(ARGS)
 
+.PHONY: fuzz
+fuzz: $(INSTALLED_DEV) ## give every command inputs that are wrong in one place each (ARGS='--inputs 5000 --seed 2')
+	$(BIN)/python -m tests.fuzz $(ARGS)
+
 .PHONY: check
 check: $(INSTALLED_DEV) ## everything CI runs: lint, format, types, tests
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import copied
 from kwhatif.admission.world import name_of
+from kwhatif.api.mismatch import described
+from kwhatif.errors import InputError
 
 __all__ = [
     "annotations_of",
@@ -26,6 +29,7 @@ __all__ = [
     "uid_of",
 ]
 
+_PERCENTAGE = re.compile("[0-9]{1,18}%")
 _UIDS = uuid.uuid5(uuid.NAMESPACE_DNS, "kwhatif.workloads")
 
 
@@ -89,10 +93,13 @@ def controller_of(obj: Object) -> Object:
 def scaled(value: Any, total: int, *, up: bool) -> int:
     """A number, or a percentage of a total rounded up or down.
 
-    Upstream: apimachinery/pkg/util/intstr/intstr.go. None is zero; what is neither was refused before.
+    Upstream: apimachinery/pkg/util/intstr/intstr.go. None is zero. Raises InputError for a text that is neither, which
+    no API server stores.
     """
     if isinstance(value, str):
-        percent = int(value.removesuffix("%"))
+        if not _PERCENTAGE.fullmatch(value):
+            raise InputError(f"expected a number or a percentage such as 25%, found {described(value)}")
+        percent = int(value[:-1])
         return -(-percent * total // 100) if up else percent * total // 100
     return integer(value, 0)
 

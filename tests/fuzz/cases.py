@@ -7,12 +7,12 @@ number say which.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import yaml
 
@@ -26,6 +26,7 @@ from tests.fuzz.wrong import VALUES
 
 _HERE = Path(__file__).parent
 _SCENARIOS = _HERE.parent / "data" / "scenarios.jsonl"
+_STEP = re.compile(r"\[(\d+)\]|\.([^.\[]+)")
 _HOLE = "the value that is wrong"
 _SORTS = {
     "ClusterEdits": "edits",
@@ -123,7 +124,9 @@ def cases(seed: int, start: int, stop: int) -> Iterator[Case]:
     for number in range(start, stop):
         round_, place = divmod(number, len(everywhere))
         subject, path = everywhere[_order(seed, round_, len(everywhere))[place]]
-        yield _case(subject, path, Random(f"{seed} {number}"))
+        random = Random(f"{seed} {number}")
+        value, command = random.choice(VALUES), random.choice(COMMANDS[subject.sort])
+        yield _case(subject, path, value, command, as_list=random.random() < 0.5)
 
 
 @cache
@@ -133,16 +136,21 @@ def _order(seed: int, round_: int, number: int) -> Sequence[int]:
     return order
 
 
-def _case(subject: Subject, path: Steps, random: Random) -> Case:
-    value = random.choice(VALUES)
+def case_of(sort: str, name: str, place: str, value: str, command: str) -> Case:
+    """One input in words: ``.spec.limits[0].max`` of the first subject of a name is ``value``, as JSON."""
+    subject = next(one for one in subjects() if (one.sort, one.name) == (sort, name))
+    path = tuple(int(index) if index else step for index, step in _STEP.findall(place))
+    return _case(subject, path, value, command, as_list=False)
+
+
+def _case(subject: Subject, path: Steps, value: str, command: str, *, as_list: bool) -> Case:
     bad = with_value(subject.good, path, _HOLE, subject.type, newest_types())
-    wrapped = [_wrapped(subject, obj, random.getstate()) for obj in (bad, subject.good)]
     written = _answers if subject.sort == "page" else json.dumps
-    texts = [written(obj).replace(f'"{_HOLE}"', value) for obj in wrapped]
+    bad_text, good_text = (
+        written(_wrapped(subject, obj, as_list=as_list)).replace(f'"{_HOLE}"', value) for obj in (bad, subject.good)
+    )
     where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     shown = value if len(value) < 60 else f"{value[:57]}..."
-    bad_text, good_text = texts
-    command = random.choice(COMMANDS[subject.sort])
     return Case(subject.sort, f"{subject.name} {where} = {shown}", bad_text, good_text, command)
 
 
@@ -151,15 +159,13 @@ def _answers(by_path: Json) -> str:
     return "\n".join(f"{path} {json.dumps(answer)}" for path, answer in by_path.items())
 
 
-def _wrapped(subject: Subject, obj: Json, state: Any) -> Json:
+def _wrapped(subject: Subject, obj: Json, *, as_list: bool) -> Json:
     """An object of a cluster in its cluster: a list, a snapshot, or an API server's answers; else what it is."""
     if subject.sort not in ("snapshot", "page"):
         return obj
     objects = list(documents("cluster.yaml"))
     objects[subject.number] = obj
-    random = Random()
-    random.setstate(state)
-    if subject.sort == "snapshot" and random.random() < 0.5:
+    if subject.sort == "snapshot" and as_list:
         return {"apiVersion": "v1", "kind": "List", "items": objects}
     by_kind: dict[str, list[Json]] = {}
     for place, one in enumerate(objects):

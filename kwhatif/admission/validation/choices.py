@@ -71,5 +71,6 @@ def check_share_at_most_all(problems: Problems, value: Any, path: str) -> None:
 def share(value: Any) -> int:
     """The number or the percentage; what is no percentage counts as nothing."""
     if isinstance(value, str):
-        return int(value[:-1]) if _PERCENT.fullmatch(value) else 0
+        # Go's integers end somewhere, and what is none of them counts as nothing.
+        return int(value[:-1]) if _PERCENT.fullmatch(value) and len(value) < 20 else 0
     return int(value or 0)

@@ -7,10 +7,11 @@ from collections.abc import Collection
 from kwhatif.admission.answer import Object
 from kwhatif.admission.world import World, plain
 from kwhatif.api.core import Node
-from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, TEMPLATES
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.workloads.objects import scaled, section
 
 _DEFINITIONS = "CustomResourceDefinition"
 """A kind that is defined nowhere is refused; a file may well hold some of the definitions, only a dump has them all."""
@@ -43,9 +44,16 @@ def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
 
 def _check(whole: Object, source: str) -> None:
     """Raises InputError if controllers could not make sense of an object."""
-    if ((whole.get("spec") or {}).get("replicas") or 0) < 0:
-        problem = f"spec.replicas: expected no less than 0, found {whole['spec']['replicas']}"
-        raise InputError(f"{whole['kind']} {described(whole['metadata']['name'])}: {problem}", source=source)
+    called, spec = f"{whole['kind']} {described(whole['metadata']['name'])}", whole.get("spec") or {}
+    if whole["kind"] in TEMPLATES and (spec.get("replicas") or 0) < 0:
+        raise InputError(f"{called}: spec.replicas: expected no less than 0, found {spec['replicas']}", source=source)
+    for strategy in ("strategy", "updateStrategy"):
+        for key, value in section(spec, strategy, "rollingUpdate").items():
+            try:
+                scaled(value, 1, up=True)
+            except InputError as error:
+                problem = f"spec.{strategy}.rollingUpdate.{key}: {error.problem}"
+                raise InputError(f"{called}: {problem}", source=source) from None
 
 
 def nodes_of(snapshot: Snapshot) -> list[Object]:

@@ -1,0 +1,84 @@
+"""Whatever stands where something else belongs: commands answer, or end with one line that names the file.
+
+``make fuzz`` tries a hundred thousand of these; here are some, and those that once ended otherwise.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from kwhatif.api.field_types import newest_types
+from kwhatif.api.kinds import READ
+from tests.fuzz.cases import case_of, cases, subjects
+from tests.fuzz.trial import Trial
+
+pytestmark = pytest.mark.posix
+
+SEED, SOME = 20260301, 120
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Trial:
+    return Trial(tmp_path_factory.mktemp("fuzz"))
+
+
+def test_some_values_at_some_places(trial: Trial) -> None:
+    outcomes = [trial.of(case) for case in cases(SEED, 0, SOME)]
+    assert [f"{one.case}: {one.failure}" for one in outcomes if one.failure] == []
+
+
+_EXPAND = "expand {bad} --snapshot {cluster}"
+_EXPAND_CUSTOM = "expand {bad} --pod-template-path example.com/Job=$.spec.template"
+_PLACE = "place {release} --snapshot {bad}"
+_SCALE = "place --with-pending --snapshot {bad} --scale Deployment/shop/web=3"
+_REDACT = "snapshot redact {bad} -o {out}.json --translation {out}.translation"
+_DRAIN = "drain n1 --snapshot {bad}"
+_DUMP = "snapshot dump --kubeconfig x -o {out}.json"
+_POD = ".spec.template.spec"
+
+
+@pytest.mark.parametrize(
+    ("sort", "name", "place", "value", "command"),
+    [
+        ("snapshot", "v1 LimitRange", ".spec.limits", '"x"', _PLACE),
+        ("snapshot", "v1 LimitRange", ".spec.limits[0].max", "[1]", _PLACE),
+        ("snapshot", "v1 ResourceQuota", ".spec.hard", "[1]", _PLACE),
+        ("snapshot", "v1 ResourceQuota", ".spec.scopes", "7", _PLACE),
+        ("snapshot", "v1 ResourceQuota", ".spec.scopeSelector.matchExpressions[0]", '"x"', _PLACE),
+        ("snapshot", "node.k8s.io/v1 RuntimeClass", ".scheduling.tolerations", '"x"', _PLACE),
+        ("snapshot", "node.k8s.io/v1 RuntimeClass", ".overhead.podFixed", "[1]", _PLACE),
+        ("snapshot", "apps/v1 Deployment", ".spec", "1.5", _PLACE),
+        ("snapshot", "apps/v1 Deployment", ".spec.strategy.rollingUpdate.maxUnavailable", '"1e10"', _PLACE),
+        ("snapshot", "apps/v1 Deployment", ".spec.strategy.rollingUpdate.maxSurge", '"x"', _SCALE),
+        ("manifest", "apps/v1 Deployment", ".spec.strategy.rollingUpdate.maxUnavailable", '"1e10"', _EXPAND),
+        ("snapshot", "apps/v1 ReplicaSet", ".metadata.ownerReferences", "[null]", _PLACE),
+        ("snapshot", "apps/v1 ReplicaSet", ".metadata.ownerReferences", "null", _SCALE),
+        ("custom", "example.com/v1 Job", ".spec", '"x"', _EXPAND_CUSTOM),
+        ("custom", "example.com/v1 Job", ".spec.replicas", '"3"', _EXPAND_CUSTOM),
+        ("custom", "example.com/v1 Job", f"{_POD}.containers[0].resources.requests", "[1]", _EXPAND_CUSTOM),
+        ("custom", "example.com/v1 Job", ".spec.template.metadata", '"x"', _EXPAND_CUSTOM),
+        ("snapshot", "v1 Pod", f"{_POD[:5]}.affinity.nodeAffinity", '{"x": null}', _REDACT),
+        ("snapshot", "apps/v1 DaemonSet", ".spec.selector.matchExpressions[0].operator", "{}", _REDACT),
+        ("snapshot", "apps/v1 DaemonSet", ".spec.selector.matchExpressions[0].operator", "7", _REDACT),
+        ("page", "apps/v1 ReplicaSet", f"{_POD}.containers[0]", '"x"', _DUMP),
+        ("page", "apps/v1 DaemonSet", ".metadata.annotations", '"x"', _DUMP),
+        ("page", "v1 Node", ".status", "1e999", _DUMP),
+        ("snapshot", "v1 Pod", ".spec.priority", "1e999", _PLACE),
+        ("snapshot", "policy/v1 PodDisruptionBudget", ".spec.selector.matchExpressions", "[null]", _DRAIN),
+        ("snapshot", "apps/v1 DaemonSet", f"{_POD}.volumes[0].fc.targetWWNs", "1e999", _PLACE),
+        ("manifest", "v1 Pod", ".spec.containers[0].ports[0].name", "{}", _EXPAND),
+    ],
+)
+def test_a_value_that_was_too_much_once_is_no_more(
+    trial: Trial, sort: str, name: str, place: str, value: str, command: str
+) -> None:
+    assert trial.of(case_of(sort, name, place, value, command)).failure == ""
+
+
+def test_every_kind_has_places_where_something_may_be_wrong() -> None:
+    kinds = {(subject.sort, subject.name) for subject in subjects()}
+    types = newest_types()
+    served = {f"{version} {kind}" for kind, versions in types.versions.items() for version in versions}
+    assert served <= {name for sort, name in kinds if sort in ("manifest", "rules", "custom")}
+    read = {kind.name for kind in READ}
+    assert read <= {name.rpartition(" ")[2] for _, name in kinds}
