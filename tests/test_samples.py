@@ -34,6 +34,7 @@ THREE_NODES = str(SAMPLES / "three-nodes.json")
 FILES = {
     *(f"cluster/{kind}.yaml" for kind in ("namespaces", "nodes", "pods", "priorityclasses")),
     *(f"cluster/{kind}.yaml" for kind in ("poddisruptionbudgets", "replicasets", "services", "statefulsets")),
+    "cluster/admission.yaml",
     *(f"manifests/{name}.yaml" for name in ("checkout", "database", "gpu", "sessions", "spread")),
     *(f"manifests/{name}.yaml" for name in ("too-big", "urgent", "web")),
     "extender/extender.py",

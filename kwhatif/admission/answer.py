@@ -27,6 +27,18 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """What nobody here can tell about a request, as of a webhook, and what may come of it."""
+
+    what: str
+    effect: str
+
+
+Doubts = dict[Doubt, dict[tuple[str, str, str], None]]
+"""Doubt -> the objects (kind, namespace, name) that it is about, in the order of their requests."""
+
+
+@dataclass(frozen=True, slots=True)
 class Created:
     """The object as it would be stored, what was changed on the way, and what the server warns of."""
 

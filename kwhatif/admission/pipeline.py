@@ -74,7 +74,7 @@ DEFAULT_PLUGINS: tuple[str, ...] = (*(plugin.name for plugin in PLUGINS if plugi
 
 NOT_MODELLED: tuple[str, ...] = (
     "Which admission webhooks would be asked is told where they are known; what they would change or refuse is not.",
-    "Admission policies are asked where the manifests hold them, but for those that use `authorizer`.",
+    "Admission policies are asked where the snapshot or the manifests hold them, but for those that use `authorizer`.",
     "Pod Security is judged where the cluster's namespaces are known, service accounts where those are.",
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kwhatif.admission.answer import Cause, Change, Object, Refused
+from kwhatif.admission.answer import Cause, Change, Doubt, Object, Refused
 from kwhatif.admission.resources import known_kind, resource_name
 from kwhatif.admission.world import World, name_of, namespace_of
 
@@ -24,6 +24,7 @@ class Request:
     world: World
     old: Object | None = None
     changes: list[Change] = field(default_factory=list)
+    doubts: list[Doubt] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     named: bool = True
     mutated: bool = False
@@ -49,6 +50,11 @@ class Request:
 
     def changed(self, step: str, path: str, text: str) -> None:
         self.changes.append(Change(step, path, text))
+
+    def doubt(self, step: str, what: str, effect: str) -> None:
+        """Something that a step would have done, if anybody could tell what."""
+        self.changes.append(Change(step, "", f"{what}; {effect}"))
+        self.doubts.append(Doubt(what, effect))
 
     def forbidden(self, why: str, *causes: Cause) -> Refused:
         """403, in the words that admission steps use."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 
-from kwhatif.admission.answer import Answer, Created, Object, Refused
+from kwhatif.admission.answer import Answer, Created, Doubts, Object, Refused
 from kwhatif.admission.custom.custom_strategy import custom_strategy
 from kwhatif.admission.custom.definition import Definition, SchemaTypes, definition_of, may_be_aggregated, read_custom
 from kwhatif.admission.decoding import misshapen
@@ -39,6 +39,8 @@ class ApiServer:
         self._plugins = chosen(plugins)
         self._quotas = Quotas(world) if QUOTA in plugins else None
         self._numbers: dict[tuple[str, str, str], int] = {}
+        self.doubts: Doubts = {}
+        """What is not known of all that was asked."""
 
     def judges(self, obj: Object) -> bool:
         """Whether it is known what a server makes of such an object.
@@ -152,6 +154,13 @@ class ApiServer:
         return self._stored(request) if refused is None else replace(refused, warnings=tuple(request.warnings))
 
     def _passes(self, request: Request) -> Refused | None:
+        refused = self._through(request)
+        subject = str(request.object.get("kind") or ""), request.namespace, name_of(request.object)
+        for doubt in request.doubts:
+            self.doubts.setdefault(doubt, {})[subject] = None
+        return refused
+
+    def _through(self, request: Request) -> Refused | None:
         strategy = self._strategy(request)
         strategy.defaults(request, within(request.object, "spec") if strategy.has_spec else request.object)
         request.named = False

@@ -14,9 +14,13 @@ from kwhatif.api.quantity import plain_quantity
 
 
 class World:
-    """What is in the cluster. ``put`` replaces; objects keep the order in which they first came."""
+    """What is in the cluster. ``put`` replaces; objects keep the order in which they first came.
 
-    def __init__(self, objects: Iterable[Object] = ()) -> None:
+    ``pruned``: of all objects that were there from the start there may be no more than is read here.
+    """
+
+    def __init__(self, objects: Iterable[Object] = (), *, pruned: bool = False) -> None:
+        self.pruned = pruned
         self._by_kind: dict[str, dict[tuple[str, str], Object]] = {}
         self._by_home: dict[tuple[str, str], dict[str, Object]] = {}
         self._known: set[str] = set()

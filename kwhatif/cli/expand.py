@@ -8,9 +8,9 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import ManifestFiles, Namespace, SendingOptions, Tables, option
+from kwhatif.cli.options import ManifestFiles, Namespace, SendingOptions, Strict, Tables, option
 from kwhatif.cli.output import check_stdin, finish, rendered
-from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.whatif.stages.inputs import Engine, Inputs
 
 if TYPE_CHECKING:
     from kwhatif.results.expand import ExpandResult
@@ -35,6 +35,7 @@ def expand(
         Tables, typer.Option("-o", "--output", help="The format to print; yaml is the pods and claims alone.")
     ] = Tables.table,
     *,
+    strict: Strict = False,
     reading: SendingOptions,
     edits: EditOptions,
 ) -> None:
@@ -47,7 +48,9 @@ def expand(
     from kwhatif.whatif.stages.sequence import ask
 
     check_stdin(*files, *(snapshot or ()), *(edits.edits or ()))
-    result = ask(Expand(), Case(Inputs(snapshot or (), files, namespace, edits or None, reading)))
+    result = ask(
+        Expand(), Case(Inputs(snapshot or (), files, namespace, edits or None, reading), Engine(strict=strict))
+    )
     finish(_rendered(result, output), result.exit_code, result.notes)
 
 

@@ -35,7 +35,8 @@ _MISSING = "the snapshot holds no "
 def _briefly(gaps: list[str]) -> str:
     """Gaps in one sentence, the kinds that a snapshot lacks together."""
     kinds = [gap.removeprefix(_MISSING) for gap in gaps if gap.startswith(_MISSING)]
-    missing = [_MISSING + ", ".join(kinds)] if kinds else []
+    each = dict.fromkeys(kind for several in kinds for kind in several.split(", "))
+    missing = [_MISSING + ", ".join(each)] if each else []
     return "; ".join([*missing, *(gap for gap in gaps if not gap.startswith(_MISSING))])
 
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from kwhatif.results.parts import Result, Value
+from kwhatif.results.parts import Gap, Result, Value
 from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan
 
 
@@ -31,8 +31,8 @@ class ExpandedPod(Value, frozen=True, kw_only=True):
 class ExpandResult(Result, frozen=True, kw_only=True):
     """What manifests become. ``unknown`` counts kinds that nobody here knows; ``not_modelled`` says what was left out.
 
-    ``edits`` are what-if edits of the cluster, in words. The pods of an update are those of a rollout in which every
-    new pod becomes ready.
+    ``edits`` are what-if edits of the cluster, in words, ``gaps`` what is not known of the API server. The pods of an
+    update are those of a rollout in which every new pod becomes ready.
     """
 
     rows: ClassVar[str] = "pods"
@@ -46,6 +46,7 @@ class ExpandResult(Result, frozen=True, kw_only=True):
     unknown: dict[str, int] = msgspec.field(default_factory=dict)
     not_modelled: tuple[str, ...] = ()
     edits: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def exit_code(self) -> int:

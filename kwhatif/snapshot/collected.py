@@ -126,10 +126,12 @@ class Collected:
             there = set[str]().union(*lists)
             if _OWN_NAMESPACE not in there and all(pod.namespace in there for pod in snapshot.objects.of(Pod)):
                 snapshot.unreadable["Pod"] = these_alone(there, "list" if len(lists) == 1 else "lists")
-        homes = {account["metadata"]["namespace"] for account in snapshot.whole.get("ServiceAccount", ())}
-        if homes and _OWN_NAMESPACE not in homes:
+        accounts = snapshot.whole.get("ServiceAccount")
+        homes = {account["metadata"]["namespace"] for account in accounts or ()}
+        if accounts is not None and _OWN_NAMESPACE not in homes:
             # Every namespace has an account, and every cluster this namespace.
-            snapshot.unreadable.setdefault("ServiceAccount", these_alone(homes, "list"))
+            why = these_alone(homes, "list") if homes else "the list is empty, which it is in no cluster"
+            snapshot.unreadable.setdefault("ServiceAccount", why)
         snapshot.source = snapshot.source or ", ".join(self.names)
         return snapshot
 

@@ -135,7 +135,12 @@ def explain(
 
 
 def expand(
-    manifests: Manifests, *, snapshot: Source = (), verb: str = "", **options: Unpack[ManifestOptions]
+    manifests: Manifests,
+    *,
+    snapshot: Source = (),
+    verb: str = "",
+    strict: bool = False,
+    **options: Unpack[ManifestOptions],
 ) -> ExpandResult:
     """What pods do manifests become, and what is filled in, changed or refused on the way?
 
@@ -144,7 +149,7 @@ def expand(
     """
     from kwhatif.whatif.expand.question import Expand
 
-    return ask(Expand(), _case(manifests, snapshot, {**options, "verb": verb}))
+    return ask(Expand(), _case(manifests, snapshot, {**options, "verb": verb, "strict": strict}))
 
 
 def capacity(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Unpack
+from typing import TypedDict, Unpack
 
 from msgspec.structs import replace
 
+from kwhatif.admission.answer import Doubts
 from kwhatif.api.core import Pod
 from kwhatif.api.selectors import SelectorError
 from kwhatif.cluster.cluster import FINISHED, Cluster
@@ -29,7 +30,8 @@ from kwhatif.snapshot.format.model import Snapshot
 class Asked:
     """A pod asked about: where it stands, what was filled in, a PriorityClass it names in vain, and who made it.
 
-    ``edited``: it is there because of a what-if edit, so its workload need not be known.
+    ``edited``: it is there because of a what-if edit, so its workload need not be known. ``again``: its like ran
+    before, so the API server takes it. ``account`` is the service account that it runs as, where a manifest tells.
     """
 
     pod: Pod
@@ -38,6 +40,8 @@ class Asked:
     unknown_class: str = ""
     owner: str = ""
     edited: bool = False
+    again: bool = False
+    account: str = ""
 
 
 def pending_pods(snapshot: Snapshot) -> list[Asked]:
@@ -59,11 +63,19 @@ def is_untried(pod: Pod) -> bool:
     return not (tried or pod.status.nominated_node_name or pod.metadata.deletion_timestamp)
 
 
+class Known(TypedDict):
+    """What a session is told beside the snapshot itself; as its own parameters."""
+
+    covered: Collection[str]
+    doubts: Sequence[Doubts]
+
+
 class Session:
     """A cluster and the scheduler process that is asked about it.
 
     ``covered`` are the kinds the snapshot can be trusted to know, if not all those it holds; ``shapes`` those of an
-    earlier session, so that pods are not looked through again. The other ``options`` are those of the process.
+    earlier session, so that pods are not looked through again; ``doubts`` are about the requests to the API server
+    that led to the pods asked about. The other ``options`` are those of the process.
     """
 
     def __init__(
@@ -73,11 +85,13 @@ class Session:
         *,
         covered: Collection[str] | None = None,
         shapes: ShapeTable | None = None,
+        doubts: Sequence[Doubts] = (),
         **options: Unpack[Options],
     ) -> None:
         self.snapshot = snapshot
         self.setup = setup
         self.covered = snapshot.covered() if covered is None else frozenset(covered)
+        self.doubts = doubts
         self._uids: dict[str, str] | None = None
         try:
             self.cluster = Cluster.load(snapshot.objects, setup.features, setup.queues, shapes)

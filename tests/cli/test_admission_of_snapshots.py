@@ -163,3 +163,84 @@ def test_some_definitions_say_nothing_of_kinds_that_are_not_among_them(tmp_path:
     gadget = {"apiVersion": "example.org/v1", **an("Gadget", "w", "shop", spec={})}
     ran = asked(tmp_path, "expand", {"apiVersion": "v1", "kind": "List", "items": cluster}, a_pod(), gadget)
     assert ran.code == 0, ran.out
+
+
+# --- what cannot be asked is said
+
+
+def a_webhook(verb: str = "Validating", **fields: Any) -> Json:
+    hook = {"name": "h.example.com", "rules": [PODS], "failurePolicy": "Ignore", **fields}
+    return {f"{verb}WebhookConfiguration": [an("", "guard", webhooks=[hook])]}
+
+
+OTHERS: Any = {"matchConditions": [{"name": "c", "expression": "object.metadata.name != 'web'"}]}
+PARAMETERS: Any = {"spec": {"policyName": "rule", "validationActions": ["Deny"], "paramRef": {"name": "p"}}}
+WITH_PARAMETERS = {
+    **a_policy(
+        paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+        validations=[{"expression": "object.metadata.name != params.data.name"}],
+    ),
+    "ValidatingAdmissionPolicyBinding": [an("", "rule", **PARAMETERS)],
+}
+UNASKED: dict[str, tuple[Json, str]] = {
+    "a webhook": (
+        a_webhook(),
+        "webhook h.example.com of guard would be asked: what it answers is not known: "
+        "if it cannot be reached, its failure policy Ignore lets the request in",
+    ),
+    "a webhook that changes pods": (
+        a_webhook("Mutating", failurePolicy="Fail"),
+        "if it cannot be reached, its failure policy Fail refuses the request",
+    ),
+    "a policy that asks what users may do": (
+        a_policy(validations=[{"expression": "authorizer.group('').resource('pods').check('get').allowed()"}]),
+        "ValidatingAdmissionPolicy rule is not asked: its expressions ask what users may do",
+    ),
+    "a policy whose parameters are not there": (
+        WITH_PARAMETERS,
+        "ValidatingAdmissionPolicy rule is not asked: its parameters are not known (ConfigMap)",
+    ),
+    "a policy whose expressions redaction has taken away": (
+        a_policy(validations=[{"expression": "left_out"}]),
+        "ValidatingAdmissionPolicy rule is not asked: the snapshot leaves out its expressions",
+    ),
+    "a policy that looks at annotations of namespaces": (
+        a_policy(validations=[{"expression": "namespaceObject.metadata.annotations['a'] == 'b'"}]),
+        "it looks at annotations of namespaces, which the snapshot leaves out",
+    ),
+}
+TOLD = {"expand": "expand", "place": "place", "explain": "explain", "capacity": "capacity", "gate": "gate"}
+
+
+@pytest.mark.parametrize("command", TOLD)
+@pytest.mark.parametrize(("there", "said"), UNASKED.values(), ids=list(UNASKED))
+def test_who_cannot_be_asked_is_named_and_under_strict_there_is_no_answer(
+    there: Json, said: str, command: str, tmp_path: Path
+) -> None:
+    ran = asked(tmp_path, command, a_snapshot(**there), a_pod())
+    told = " ".join((ran.out + ran.err).split())
+    assert said.split(": if it")[0] in told
+    assert ran.code == 0
+    ran = asked(tmp_path, command, a_snapshot(**there), a_pod(), words=("--strict",))
+    assert (ran.code, ran.out) == (2, "")
+    assert "touches shop/web" in ran.err
+
+
+@pytest.mark.parametrize("command", TOLD)
+def test_a_webhook_that_would_not_be_asked_is_no_gap(command: str, tmp_path: Path) -> None:
+    ran = asked(tmp_path, command, a_snapshot(**a_webhook(**OTHERS)), a_pod(), words=("--strict",))
+    assert ran.code == 0, ran.err
+
+
+def test_a_webhook_has_one_line_however_many_pods_it_is_about(tmp_path: Path) -> None:
+    pods = [a_pod(f"web-{number}") for number in range(5)]
+    ran = asked(tmp_path, "place", a_snapshot(**a_webhook()), *pods)
+    (line,) = [line for line in ran.lines if "h.example.com" in line]
+    assert line.endswith("[shop/web-0, shop/web-1, shop/web-2 and 2 more]")
+
+
+def test_parameters_among_the_manifests_are_known(tmp_path: Path) -> None:
+    parameters = {"apiVersion": "v1", **an("ConfigMap", "p", "shop"), "data": {"name": "web"}}
+    ran = asked(tmp_path, "place", a_snapshot(**WITH_PARAMETERS), parameters, a_pod())
+    assert ran.code == 1
+    assert "denied request" in ran.out

@@ -477,7 +477,7 @@ def test_without_edits_the_snapshot_is_the_one_that_was_given() -> None:
     there = shop()
     result = edited(there, [])
     assert result.snapshot is there
-    assert result.covered == there.objects.covered()
+    assert result.covered == there.covered()
 
 
 @pytest.mark.parametrize("text", WORDS)

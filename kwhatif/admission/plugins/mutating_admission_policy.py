@@ -9,7 +9,7 @@ from typing import Any
 
 from kwhatif.admission.answer import Cause, Object, Refused
 from kwhatif.admission.kinds.strategy import strategy_of
-from kwhatif.admission.policies.bound_policies import Policy, asked, concerned, params_of
+from kwhatif.admission.policies.bound_policies import UNSAID, Policy, asked, concerned, params_of
 from kwhatif.admission.policies.patching import Inapplicable, applied, patched
 from kwhatif.admission.policies.policy_expressions import Failed, compiled, evaluated
 from kwhatif.admission.policies.view import seen, values_of
@@ -40,7 +40,7 @@ def admit(request: Request) -> Refused | None:
         except Failed as problem:
             problems += [(f"{where}: failed to configure binding: {problem}", "Forbidden")] * (not policy.ignores)
         except LookupError as kind:
-            request.changed(_KIND, "", f"{policy.name} is not asked: nothing is known of its parameters, {kind}")
+            request.doubt(_KIND, f"{_KIND} {policy.name} is not asked: its parameters are not known ({kind})", UNSAID)
     if not problems:
         return None
     message, _ = problems[0]

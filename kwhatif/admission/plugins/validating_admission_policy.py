@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kwhatif.admission.answer import Cause, Object, Refused
-from kwhatif.admission.policies.bound_policies import Policy, asked, concerned, params_of
+from kwhatif.admission.policies.bound_policies import UNSAID, Policy, asked, concerned, params_of
 from kwhatif.admission.policies.policy_expressions import Failed, compiled, evaluated
 from kwhatif.admission.policies.view import values_of
 from kwhatif.admission.request import Request, each
@@ -41,7 +41,7 @@ def validate(request: Request) -> Refused | None:
             configured = False
             denials = [] if policy.ignores else [_Denial(f"failed to configure binding: {problem}")]
         except LookupError as kind:
-            request.changed(_KIND, "", f"{policy.name} is not asked: nothing is known of its parameters, {kind}")
+            request.doubt(_KIND, f"{_KIND} {policy.name} is not asked: its parameters are not known ({kind})", UNSAID)
             continue
         for denial in denials:
             for action in (binding.get("spec") or {}).get("validationActions") or () if configured else ("Deny",):

@@ -55,7 +55,7 @@ def _called(step: str, configuration: Object, hook: Object, request: Request) ->
         return None if policy == "Ignore" else _unreachable(hook, request.world)
     told = "lets the request in" if policy == "Ignore" else "refuses the request"
     what = f"webhook {hook.get('name')} of {name_of(configuration)} would be asked: what it answers is not known"
-    request.changed(step, "", f"{what}; if it cannot be reached, its failure policy {policy} {told}")
+    request.doubt(step, what, f"if it cannot be reached, its failure policy {policy} {told}")
     return None
 
 

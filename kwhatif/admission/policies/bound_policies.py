@@ -31,6 +31,9 @@ from kwhatif.cel.faults import Fault
 from kwhatif.cel.program import Program
 from kwhatif.cel.values import Lazy
 
+UNSAID = "what it would set, refuse or warn of is not known"
+"""What may come of a policy that is not asked."""
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -66,6 +69,10 @@ class Policy:
         )
         problem = next(broken, "")
         return f"its expressions are not understood: {problem}" if problem else ""
+
+    def mentions(self, name: str) -> bool:
+        """Whether one of its expressions speaks of something."""
+        return any(name in text for _, text, _ in self.expressions)
 
     @cached_property
     def expressions(self) -> Sequence[tuple[str, str, str]]:
@@ -172,11 +179,23 @@ def asked(kind: str, request: Request) -> Iterator[tuple[Policy, Object]]:
         if not matches(policy.spec.get("matchConstraints"), request):
             continue
         bindings = [b for b in policy.bindings if matches((b.get("spec") or {}).get("matchResources"), request)]
-        if bindings and policy.opaque:
-            request.changed(kind, "", f"{policy.name} is not modelled: {policy.opaque}")
+        opaque = bindings and (policy.opaque or _unseen(policy, request))
+        if opaque:
+            request.doubt(kind, f"{kind} {policy.name} is not asked: {opaque}", UNSAID)
             continue
         for binding in bindings:
             yield policy, binding
+
+
+def _unseen(policy: Policy, request: Request) -> str:
+    """Why a policy cannot be asked about this request: it looks at what a snapshot leaves out; empty if it can."""
+    world, old = request.world, request.old
+    if old is not None and (world.pruned or world.is_sketch(old)) and policy.mentions("oldObject"):
+        return "it looks at the object as it was (oldObject), of which the snapshot holds but parts"
+    home = world.get("Namespace", "", request.namespace)
+    if home is not None and world.is_sketch(home) and policy.mentions("namespaceObject.metadata.annotations"):
+        return "it looks at annotations of namespaces, which the snapshot leaves out"
+    return ""
 
 
 def params_of(policy: Policy, binding: Object, request: Request) -> list[Object | None]:
@@ -186,7 +205,7 @@ def params_of(policy: Policy, binding: Object, request: Request) -> list[Object 
         return [None]
     name, namespaced = str(kind.get("kind") or ""), _namespaced(kind, request.world)
     home = ref.get("namespace") or ""
-    if namespaced is None or not request.world.knows(name):
+    if namespaced is None:
         raise LookupError(name)
     if namespaced:
         home = home or request.namespace
@@ -200,6 +219,9 @@ def params_of(policy: Policy, binding: Object, request: Request) -> list[Object 
     else:
         listed = request.world.all(name, home if namespaced else "")
         found = [p for p in listed if selects(ref.get("selector"), (p.get("metadata") or {}).get("labels") or {})]
+    if not request.world.knows(name) and not (found and ref.get("name")):
+        # Of a kind that is not in the snapshot, those that came with the manifests are known, but no others.
+        raise LookupError(name)
     if not found and ref.get("parameterNotFoundAction") == "Deny":
         raise Failed("no params found for policy binding with `Deny` parameterNotFoundAction")
     return [seen(param) for param in found]

@@ -6,12 +6,15 @@ Upstream: apiserver/pkg/admission/plugin/policy/matching/matching.go, webhook/pr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+
+import msgspec
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.resources import group_of
 from kwhatif.admission.world import name_of
-from kwhatif.api.decode import convert
+from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import plural_of
 from kwhatif.api.meta import LabelSelector
 from kwhatif.api.selectors import Selector
@@ -93,4 +96,10 @@ def _object(selector: Object | None, request: Request) -> bool:
 
 def selects(selector: Object | None, labels: Object) -> bool:
     """Whether a label selector, as plain values, selects what has these labels."""
-    return Selector.of(convert(selector or {}, LabelSelector)).matches(labels)
+    return _selector(msgspec.json.encode(selector or {})).matches(labels)
+
+
+@lru_cache(maxsize=4096)
+def _selector(text: bytes) -> Selector:
+    """A cluster has few selectors, and asks each of them about every pod."""
+    return Selector.of(decode_json(text, LabelSelector))

@@ -56,6 +56,7 @@ class Side:
     expand: Callable[[], Expanded] = Expanded
     replayed: Replayed = field(default_factory=Replayed)
     others: Sequence[str] = ()
+    covered: Collection[str] | None = None
 
 
 def diff(a: Side, b: Side) -> DecisionDiff:
@@ -174,8 +175,11 @@ def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool 
     With ``only_expected`` no further than all those pods.
     """
     moves = _Moves(expects)
-    session = Session(side.snapshot, side.setup, prefers=prefers, observer=moves)
-    run, expanded, asked = Run(session), side.expand(), [*side.replayed.pods, *side.asked]
+    expanded = side.expand()
+    session = Session(
+        *(side.snapshot, side.setup), covered=side.covered, doubts=expanded.doubts, prefers=prefers, observer=moves
+    )
+    run, asked = Run(session), [*side.replayed.pods, *side.asked]
     plans: list[RolloutPlan] = []
     gone: set[str] = set()
     left = set(expects)

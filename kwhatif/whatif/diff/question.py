@@ -116,7 +116,9 @@ class Diff(Question[DecisionDiff]):
         # An update can be begun once: each run needs its own.
         expand = case.again if case.expanded.rollouts else lambda: case.expanded
         label = self._label(number, case)
-        return Side(label, case.snapshot, case.setup, case.asked, expand, case.replayed, case.others)
+        return Side(
+            *(label, case.snapshot, case.setup, case.asked, expand, case.replayed, case.others, case.edited.covered)
+        )
 
     def _label(self, side: int, case: Case) -> str:
         """What only this side has."""

@@ -35,6 +35,7 @@ def edited(snapshot: Snapshot, given: Sequence[Given]) -> Edited:
         tuple(draft.failed),
         tuple(draft.notes),
         draft.moves_pods,
+        tuple(draft.doubts),
     )
 
 

@@ -89,6 +89,7 @@ def _start(draft: Draft, changes: Sequence[tuple[Node | None, Node]], origin: st
         return 0
     make_room(len(wanted), "daemon sets")
     server = ApiServer(world_of(draft.snapshot, {namespace_of(daemon_set) for daemon_set, _ in wanted}))
+    draft.doubts.append(server.doubts)
     made: list[Pod] = []
     failures: dict[tuple[str, str], int] = {}
     revisions = {id(daemon_set): template_hash(section(daemon_set, "spec", "template")) for daemon_set, _ in wanted}

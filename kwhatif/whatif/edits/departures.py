@@ -60,7 +60,7 @@ def depart(draft: Draft, pods: Sequence[Pod], cause: Cause, origin: str) -> str:
     others = [pod.key for pod in draft.pods if job_of(pod) in failing and pod.key not in going]
     draft.drop_pods({*going, *others})
     for replacement, made_by in again:
-        draft.ask(Asked(replacement, origin, owner=made_by))
+        draft.ask(Asked(replacement, origin, owner=made_by, again=True))
     makers = "its controller" if len(again) == 1 else "their controllers"
     parts = [f"{len(again)} made again by {makers} and to be placed"] if again else []
     parts += [f"{len(keys)} {end} ({some(keys)})" for end, keys in ends.items()]

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from kwhatif.admission.answer import Object
+from kwhatif.admission.answer import Doubts, Object
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.meta import Resource
@@ -32,6 +32,7 @@ class Draft:
         self.snapshot = snapshot.copy()
         self.asked: dict[str, Asked] = {}
         self.failed: list[FailedCreate] = []
+        self.doubts: list[Doubts] = []
         self.notes: list[str] = []
         self.moves_pods = False
         self._keys = {pod.key for pod in self.pods}

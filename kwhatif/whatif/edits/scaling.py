@@ -140,6 +140,7 @@ class _Scaling:
         self._draft, self._origin, self._old, self._new = draft, origin, old, new
         namespace = namespace_of(new)
         self._server = ApiServer(world_of(draft.snapshot, {namespace}))
+        draft.doubts.append(self._server.doubts)
         self._pods = [self._as_if_placed(pod) for pod in self._server.world.all("Pod", namespace)]
         self._sets = list(self._server.world.all("ReplicaSet", namespace))
         self._now = moment(draft.snapshot.taken_at)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kwhatif.admission.answer import Change, Created, Object, Refused
+from kwhatif.admission.answer import Change, Created, Doubts, Object, Refused
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS
 from kwhatif.admission.plugins.priority import SYSTEM_CLASSES
 from kwhatif.admission.server import ApiServer
@@ -62,8 +62,8 @@ class Expanded:
     """What became of manifests.
 
     ``pods`` are to be scheduled, in order of creation. ``objects`` are others that the scheduler reads,
-    ``unknown`` counts kinds that nobody here knows, ``warnings`` are the API server's. ``world`` has all objects as the
-    API server stores them, and ``plans`` are the updates that were begun.
+    ``unknown`` counts kinds that nobody here knows, ``warnings`` are the API server's, and ``doubts`` what is not known
+    of it. ``world`` has all objects as the API server stores them, and ``plans`` are the updates that were begun.
     """
 
     pods: list[Asked] = field(default_factory=list)
@@ -78,6 +78,7 @@ class Expanded:
     warnings: list[str] = field(default_factory=list)
     world: World = field(default_factory=World)
     plans: list[Plan] = field(default_factory=list)
+    doubts: list[Doubts] = field(default_factory=list)
 
     def asked(self) -> Iterator[Asked]:
         """All pods, those of updates as if every new pod found its node."""
@@ -88,7 +89,7 @@ class Expanded:
 
     def add(self, other: Expanded) -> None:
         """Take over what came of other manifests."""
-        for name in ("pods", "objects", "claims", "refusals", "failed", "rollouts", "warnings"):
+        for name in ("pods", "objects", "claims", "refusals", "failed", "rollouts", "warnings", "doubts"):
             getattr(self, name).extend(getattr(other, name))
         self.whole.update(other.whole)
         self.trails.update(other.trails)
@@ -133,7 +134,7 @@ class _Expansion:
         self._server = ApiServer(self._world, plugins, minor)
         self._verb = verb
         self._nodes: list[Object] | None = None
-        self._done = Expanded(world=self._world)
+        self._done = Expanded(world=self._world, doubts=[self._server.doubts])
 
     def run(self, *, anew: bool) -> Expanded:
         # Whoever applies definitions together with what they define does so first.
@@ -315,7 +316,9 @@ def asked_of(pod: Object, world: World, origin: str, owner: str, changes: Sequen
     unknown = bool(wanted) and wanted not in SYSTEM_CLASSES and world.get("PriorityClass", "", wanted) is None
     # Every pod gets those two tolerations; the trail of ``expand`` has them.
     told = (change for change in changes if change.step != "DefaultTolerationSeconds")
-    return Asked(typed, origin, tuple(f"{c.path}: {c.text}" for c in told), wanted if unknown else "", owner)
+    defaults = tuple(f"{c.path}: {c.text}" for c in told)
+    account = str(section(pod, "spec").get("serviceAccountName") or "")
+    return Asked(typed, origin, defaults, wanted if unknown else "", owner, account=account)
 
 
 def called(obj: Object) -> str:

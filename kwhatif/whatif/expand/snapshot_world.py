@@ -23,7 +23,7 @@ def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
 
     Raises InputError for one that no API server could have stored.
     """
-    world = World()
+    world = World(pruned=bool(snapshot.resource_versions) or snapshot.redacted)
     for kind in snapshot.covered():
         if kind not in snapshot.unreadable and (kind != _DEFINITIONS or kind in snapshot.resource_versions):
             world.cover(kind)

@@ -33,7 +33,7 @@ class Explain(AboutPods[ExplainResult]):
         return UsageError("name the pods to explain: manifests, or pods of the snapshot")
 
     def session(self, case: Case) -> None:
-        case.session = Session(case.snapshot, case.setup, detailed=True, covered=case.edited.covered)
+        case.session = Session(case.snapshot, case.setup, detailed=True, **case.known)
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> ExplainResult:
         (case,) = cases

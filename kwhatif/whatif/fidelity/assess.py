@@ -18,8 +18,8 @@ from kwhatif.versions import minor_of
 from kwhatif.whatif.expand.expand import Rollout
 from kwhatif.whatif.fidelity.extender_calls import extender_gaps
 from kwhatif.whatif.fidelity.left_out import template_gap
+from kwhatif.whatif.fidelity.server_gaps import absence, doubt_gaps, made_anew, server_gaps
 from kwhatif.whatif.fidelity.strangers import strangers
-from kwhatif.whatif.fidelity.unreadable import unreadable_gaps
 from kwhatif.whatif.fidelity.untried import untried_gaps
 from kwhatif.whatif.session import Asked, Session
 
@@ -51,7 +51,8 @@ def assess(
     ]
     gaps += _stranger_gaps(snapshot, asked, more=more)
     told = {gap.what for gap in gaps}
-    gaps += [gap for gap in unreadable_gaps(snapshot, asked) if gap.what not in told]
+    gaps += [gap for gap in server_gaps(snapshot, session.covered, asked) if gap.what not in told]
+    gaps += doubt_gaps(session.doubts, {item.pod.key for item in asked})
     assumed = [rollout.name for rollout in rollouts if rollout.assumed]
     if assumed:
         gaps.append(template_gap(snapshot.dropped, assumed))
@@ -96,9 +97,8 @@ def assess(
 _ALWAYS_DONE = {"queueSort": "sorts the queue", "bind": "binds"}
 
 
-def insist(fidelity: Fidelity) -> None:
-    """Raise FidelityError if a gap touches a pod that was asked about."""
-    touching = fidelity.touching
+def insist(touching: Sequence[Gap]) -> None:
+    """Raise FidelityError if there are gaps that touch a pod that was asked about."""
     if touching:
         first = touching[0]
         more = f" (and {len(touching) - 1} more)" if len(touching) > 1 else ""
@@ -129,7 +129,7 @@ def _minor(version: str) -> str:
 
 def _pod_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
     """Pods that are not there, or not all of them: every answer stands on what they take up."""
-    if why := _absence(session, "Pod"):
+    if why := absence(session.snapshot, session.covered, "Pod"):
         yield Gap(
             what=why,
             effect="what other pods take up counts as free, and nothing is known of their labels and affinities",
@@ -139,7 +139,7 @@ def _pod_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
 
 def _budget_gap(session: Session, placements: Sequence[Placement], evicted: Sequence[str]) -> Iterator[Gap]:
     """Budgets decide who may be evicted, and whom a preemption spares."""
-    why, readings = _absence(session, _BUDGET), session.readings().get(_BUDGET, {})
+    why, readings = absence(session.snapshot, session.covered, _BUDGET), session.readings().get(_BUDGET, {})
     if why and (evicted or readings):
         effect = "evictions are granted that it might forbid" if evicted else _uses(readings)
         preempting = [p for p in placements if p.victims]
@@ -165,20 +165,25 @@ def _kind_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
     """Kinds the snapshot lacks, or could not read, that an enabled plugin, or the API server, reads for these pods."""
     readings = session.readings()
     for kind in sorted({*readings, _PRIORITY} - {_BUDGET}):
-        why = _absence(session, kind)
+        why = absence(session.snapshot, session.covered, kind)
         if why and kind == _PRIORITY:
-            effect, pods = "pods get their priority from it", _keys(asked, lambda item: bool(item.unknown_class))
-            yield Gap(what=why, effect=effect, pods=pods)
+            pods = _keys(asked, lambda item: bool(item.unknown_class) or _may_get_priority(item, session.snapshot))
+            yield Gap(what=why, effect="pods get their priority from it", pods=pods)
         elif why:
             touched = (item.pod.key for item in asked if _matters(session, kind, item))
             yield Gap(what=why, effect=_uses(readings[kind]), pods=tuple(touched))
     for item in asked:
-        if item.unknown_class and not _absence(session, _PRIORITY):
+        if item.unknown_class and not absence(session.snapshot, session.covered, _PRIORITY):
             yield Gap(
                 what=f"PriorityClass {item.unknown_class} is not in the snapshot",
                 effect="the pod is taken to have priority 0; the API server would refuse it",
                 pods=(item.pod.key,),
             )
+
+
+def _may_get_priority(item: Asked, snapshot: Snapshot) -> bool:
+    """Whether there may be a class for pods that name none, and this is one of them."""
+    return not item.pod.spec.priority_class_name and made_anew(item, snapshot)
 
 
 def _matters(session: Session, kind: str, asked: Asked) -> bool:
@@ -194,16 +199,6 @@ def _uses(readings: Mapping[str, Reading]) -> str:
     for name, reading in sorted(readings.items()):
         found.setdefault(reading.use, []).append(name)
     return "; ".join(f"{use} ({', '.join(names)})" for use, names in found.items())
-
-
-def _absence(session: Session, kind: str) -> str:
-    """Why nothing is known of a kind: it could not be read, or nobody says it was."""
-    unreadable = session.snapshot.unreadable
-    if kind in unreadable:
-        return f"{kind} could not be read: {unreadable[kind]}"
-    if kind in session.covered:
-        return ""
-    return f"the snapshot holds no {kind}"
 
 
 def _extender_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:

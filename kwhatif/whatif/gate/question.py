@@ -101,7 +101,7 @@ class Gate(Question[GateResult]):
             case.setup,
             seed=self.seed,
             detailed=any(rule.scores and rule.given.level != "off" for rule in self.terms.rules),
-            covered=case.edited.covered,
+            **case.known,
             observer=proposal.cycles,
         )
 

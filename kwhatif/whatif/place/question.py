@@ -62,7 +62,11 @@ class Place(Question[PlaceResult]):
 
     def session(self, case: Case) -> None:
         case.session = Session(
-            case.snapshot, case.setup, seed=self.seed, detailed=self.detailed, covered=case.edited.covered
+            case.snapshot,
+            case.setup,
+            seed=self.seed,
+            detailed=self.detailed,
+            **case.known,
         )
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> PlaceResult:

@@ -44,13 +44,13 @@ def simulated(
     known = {info.uid for _, info in arriving}
     placements = run.placements + [_outcome(session, simulator, item, info) for item, info in arriving]
     replacements = [
-        _outcome(session, simulator, Asked(attempt.pod.pod, "replacement"), attempt.pod)
+        _outcome(session, simulator, Asked(attempt.pod.pod, "replacement", again=True), attempt.pod)
         for uid, attempt in simulator.outcome.items()
         if uid not in known
     ]
     replacements += [
         skipped(session, item, not_ours(session, item))
-        for item in (Asked(pod, "replacement") for pod in simulator.strangers)
+        for item in (Asked(pod, "replacement", again=True) for pod in simulator.strangers)
     ]
     tried = {info.uid: info for _, info in arriving} | {uid: each.pod for uid, each in simulator.outcome.items()}
     aside = [item.pod for item in asked if item.pod.key not in {info.key for info in tried.values()}]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kwhatif.snapshot.load import Manifest
     from kwhatif.whatif.edits.edited import Edited
     from kwhatif.whatif.expand.expand import Expanded
-    from kwhatif.whatif.session import Asked, Session
+    from kwhatif.whatif.session import Asked, Known, Session
 
 R_co = TypeVar("R_co", bound=Result, covariant=True)
 
@@ -44,6 +44,11 @@ class Case:
     @property
     def snapshot(self) -> Snapshot:
         return self.edited.snapshot
+
+    @property
+    def known(self) -> Known:
+        """What a session is told of what the snapshot knows, and of what the API server may have done."""
+        return {"covered": self.edited.covered, "doubts": self.expanded.doubts}
 
     @property
     def refused(self) -> dict[str, Any]:
@@ -111,7 +116,7 @@ class Question(ABC, Generic[R_co]):
         """Set up the cluster to schedule on."""
         from kwhatif.whatif.session import Session
 
-        case.session = Session(case.snapshot, case.setup, covered=case.edited.covered)
+        case.session = Session(case.snapshot, case.setup, **case.known)
 
     @abstractmethod
     def answer(self, cases: Sequence[Case], notes: Notes) -> R_co:

@@ -91,6 +91,7 @@ def expand(inquiry: Inquiry) -> Inquiry:
     """Manifests become pods, as the API server and the controllers make them."""
     for case in inquiry.cases:
         inquiry.question.expand(case)
+        case.expanded.doubts += case.edited.doubts
         for text in case.expanded.warnings:
             inquiry.notes.warn(text)
         if not inquiry.question.schedules:
@@ -144,7 +145,7 @@ def fidelity(inquiry: Inquiry) -> Inquiry:
             inquiry.notes.warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
         if inquiry.cases[0].engine.strict:
             for each in inquiry.result.stands_on:
-                insist(each)
+                insist(each.touching)
     return inquiry
 
 

@@ -18,6 +18,8 @@ def without_empty_kinds(snapshot: Snapshot, setup: Setup, asked: Sequence[Asked]
 
     What is not covered cannot be referred to in vain: a pod in a Namespace that was cut away is no mistake then.
     """
+    # They wait in the snapshot by now: nobody asks the API server about them any more.
+    asked = [dataclasses.replace(item, again=True) for item in asked]
     session = Session(snapshot, setup)
     placements = place(session, asked).placements
     covered = snapshot.objects.covered()

@@ -50,7 +50,7 @@ class Trim(AboutPods[TrimResult]):
         before, waiting = awaiting(case.snapshot, case.asked)
         if case.engine.strict:
             # Before the search, which takes long, and before a file is written.
-            insist(place(Session(before, setup), waiting).fidelity)
+            insist(place(Session(before, setup, **case.known), waiting).fidelity.touching)
         trimmed = trim(before, setup, waiting, nodes_too=self.nodes_too, most_steps=self.most_steps)
         decision = check_and_write(trimmed, setup, waiting, self.out, loosely=self.nodes_too)
         return told(case.snapshot, trimmed, decision, self.out)
