@@ -82,7 +82,7 @@ class Place(Question[PlaceResult]):
     def _write(self, case: Case, result: PlaceResult, end: End, notes: Notes) -> None:
         """Write the cluster afterwards, unless the answer is to be refused."""
         if case.engine.strict:
-            insist(result.fidelity)
+            insist(result.fidelity.touching)
         files = [called(file) for file in case.inputs.manifests if isinstance(file, str)]
         number = sum(placement.outcome == "placed" for placement in result.placements)
         text = f"place {counted(number, 'pod')}" + (f" of {', '.join(files)}" if files else "")
