@@ -6,12 +6,20 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.bounds import PODS
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import EngineOptions, MaxPods, Snapshots, Tables, TablesOutput, argument
+from kwhatif.cli.options import (
+    EngineOptions,
+    Namespace,
+    ReadingOptions,
+    Snapshots,
+    Tables,
+    TablesOutput,
+    argument,
+    option,
+)
 from kwhatif.cli.output import check_stdin, finish, rendered
-from kwhatif.whatif.stages.inputs import Inputs, Reading
+from kwhatif.whatif.stages.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -35,15 +43,26 @@ def drain(
     force: Annotated[
         bool, typer.Option("--force", help="Go on even if there are pods that no controller recreates.")
     ] = False,
-    max_pods: MaxPods = PODS,
+    filename: Annotated[
+        list[str] | None,
+        option(
+            "-f",
+            "--filename",
+            metavar="FILE",
+            help="Manifests whose pods are placed before: files, directories, or '-' for stdin (repeatable).",
+        ),
+    ] = None,
+    namespace: Namespace = "default",
     output: TablesOutput = Tables.table,
     *,
+    reading: ReadingOptions,
     engine: EngineOptions,
     edits: EditOptions,
 ) -> None:
     """Drain nodes as kubectl does: cordon them all, then evict their pods as far as disruption budgets allow.
 
-    Recreated pods are placed at once, and assumed to become ready where they land; then budgets allow more.
+    Recreated pods are placed at once, and assumed to become ready where they land; then budgets allow more. Pods of
+    manifests, and those that what-if edits leave without a node, are placed before.
 
     Exit codes: 0 all nodes are drained and every pod finds a node, 1 not so, 2 usage or input error.
     """
@@ -52,7 +71,8 @@ def drain(
     from kwhatif.whatif.stages.question import Case
     from kwhatif.whatif.stages.sequence import ask
 
-    check_stdin(*snapshot, engine.policy, *(edits.edits or ()))
+    files = filename or []
+    check_stdin(*files, *snapshot, engine.policy, *(edits.edits or ()))
     question = Drain(nodes, ignore_daemonsets, delete_emptydir_data, force)
-    result = ask(question, Case(Inputs(snapshot, edits=edits or None, reading=Reading(max_pods=max_pods)), engine))
+    result = ask(question, Case(Inputs(snapshot, files, namespace, edits or None, reading), engine))
     finish(rendered(result, output, lambda: drain_blocks(result)), result.exit_code, result.notes)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kwhatif.report.blocks import NONE, Block, Lines, Table, titled
+from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, of, titled
+from kwhatif.report.expand_text import refusal_blocks, rollout_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.results.amounts import counted, spell_amount
 from kwhatif.results.drain import DrainedPod, DrainResult
@@ -16,7 +17,10 @@ def drain_blocks(result: DrainResult) -> list[Block]:
         (node.node, "drained" if node.drained else "NOT DRAINED", *map(str, each))
         for node, each in zip(result.nodes, numbers, strict=True)
     )
-    blocks: list[Block] = [Table(("node", "outcome", "evicted", "ignored", "refused", "blocked"), drained)]
+    blocks = titled("PLACED BEFORE", ("pod", "node"), [(p.pod, p.node or p.reason) for p in result.before])
+    blocks += [*rollout_blocks(result.rollouts), *refusal_blocks(result.refusals, result.failed)]
+    blocks += [Heading("DRAINED")] if blocks else []
+    blocks.append(Table(("node", "outcome", "evicted", "ignored", "refused", "blocked"), drained))
     moved = [pod for pod in result.pods if pod.outcome == "evicted"]
     headers: tuple[str, ...] = ("node", "turn", "pod", "made by", "budget", "made again as", "lands on")
     rows = [(pod.node, pod.turn, pod.pod, pod.owner or NONE, pod.budget or NONE, *_way(pod)) for pod in moved]
@@ -25,8 +29,13 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     reasons = [(pod.node, pod.pod, pod.budget or NONE, pod.reason) for pod in stuck]
     blocks += titled("WHAT BLOCKS", ("node", "pod", "budget", "why it stays"), reasons)
     blocks += titled("PENDING AFTERWARDS", ("pod", "message"), [(p.pod, p.reason) for p in result.pending])
-    victims = [(v.pod, p.pod, v.node, _then(v)) for p in result.placements for v in p.victims]
-    blocks += titled("EVICTED BY PODS MADE AGAIN", ("pod", "for", "on", "then lands on"), victims)
+    placements = (*result.before, *result.placements)
+    victims = [(v.pod, p.pod, v.node, _then(v)) for p in placements for v in p.victims]
+    blocks += titled(
+        "EVICTED BY OTHER PODS" if result.before else "EVICTED BY PODS MADE AGAIN",
+        ("pod", "for", "on", "then lands on"),
+        victims,
+    )
     headers = ("budget", "evictions", "allowed before", "allowed after", "keeps")
     budgets = [(b.budget, b.evictions, b.allowed_before, b.allowed_after, len(b.blocks)) for b in result.budgets]
     blocks += titled("BUDGETS", headers, budgets)
@@ -62,6 +71,8 @@ def _summary(result: DrainResult) -> tuple[str, ...]:
     drained = sum(node.drained for node in result.nodes)
     evicted = sum(node.evicted for node in result.nodes)
     text = f"{drained} of {counted(len(result.nodes), 'node')} drained, {counted(evicted, 'pod')} evicted"
+    if result.before:
+        text = f"{of(sum(p.good for p in result.before), len(result.before), 'pod')} placed before; {text}"
     if pending := len(result.pending) + len(result.homeless):
         text += f", {pending} pending afterwards"
     return (text, *result.warnings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kwhatif.results.parts import Fidelity, Result, Value
-from kwhatif.results.place import Placement, Victim, homeless
+from kwhatif.results.place import FailedCreate, Placement, Refusal, RolloutPlan, Victim, homeless
 
 
 class DrainedPod(Value, frozen=True, kw_only=True):
@@ -60,7 +60,10 @@ class Remaining(Value, frozen=True, kw_only=True):
 
 
 class DrainResult(Result, frozen=True, kw_only=True):
-    """Nodes in the order they are drained, pods in the order they go, placements of those made in their place."""
+    """Nodes in the order they are drained, pods in the order they go, placements of those made in their place.
+
+    ``before`` are the placements of pods that came with manifests or edits, ``rollouts`` the updates among them.
+    """
 
     rows: ClassVar[str] = "pods"
 
@@ -70,6 +73,10 @@ class DrainResult(Result, frozen=True, kw_only=True):
     budgets: tuple[BudgetUse, ...] = ()
     placements: tuple[Placement, ...] = ()
     remaining: tuple[Remaining, ...] = ()
+    before: tuple[Placement, ...] = ()
+    rollouts: tuple[RolloutPlan, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
     warnings: tuple[str, ...] = ()
     fidelity: Fidelity
 
@@ -80,10 +87,14 @@ class DrainResult(Result, frozen=True, kw_only=True):
 
     @property
     def homeless(self) -> tuple[Victim, ...]:
-        """Pods evicted by replacements that find no other node when they are made again."""
-        return homeless(self.placements)
+        """Pods evicted by replacements, or before, that find no other node when they are made again."""
+        return homeless((*self.before, *self.placements))
 
     @property
     def exit_code(self) -> int:
-        """0 if every node is drained and every pod made anew finds a node, those evicted on the way included."""
-        return 0 if all(node.drained for node in self.nodes) and not self.pending and not self.homeless else 1
+        """0 if every node is drained and every pod finds a node: those made anew, those evicted on the way, and those
+        placed before.
+        """
+        stuck = any(rollout.unfinished for rollout in self.rollouts)
+        good = all(node.drained for node in self.nodes) and all(placement.good for placement in self.before)
+        return 1 if self.pending or self.homeless or self.refusals or self.failed or stuck or not good else 0

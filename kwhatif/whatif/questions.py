@@ -178,14 +178,18 @@ def drain(
     ignore_daemonsets: bool = False,
     delete_emptydir_data: bool = False,
     force: bool = False,
-    **options: Unpack[SchedulerOptions],
+    manifests: Manifests = (),
+    **options: Unpack[Options],
 ) -> DrainResult:
-    """What would draining nodes do? They are names or label selectors, in this order; the flags are kubectl's."""
+    """What would draining nodes do? They are names or label selectors, in this order; the flags are kubectl's.
+
+    Pods of ``manifests``, and those that edits leave without a node, are placed before.
+    """
     from kwhatif.whatif.drain.question import Drain
 
     names = [nodes] if isinstance(nodes, str) else list(nodes)
     question = Drain(names, ignore_daemonsets, delete_emptydir_data, force)
-    return ask(question, _case((), snapshot, options))
+    return ask(question, _case(manifests, snapshot, options))
 
 
 def diff(

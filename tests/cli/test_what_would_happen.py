@@ -60,10 +60,6 @@ NO_SENSE = {
     ),
     "drain of a node that is not there": (f"drain nowhere --snapshot {SAMPLE}", 'there is no node "nowhere"'),
     "drain of no node": (f"drain pool=none --snapshot {SAMPLE}", 'no node matches "pool=none"'),
-    "drain after pods have moved": (
-        f"drain general-a-1 --snapshot {SAMPLE} --delete shop/sessions-0",
-        "what-if edits that move pods cannot be mixed with drain: their pods would have to be placed first",
-    ),
     "trim with extenders": (
         f"snapshot trim shop/sessions-0 --snapshot {SAMPLE} -o out.json --call-extenders",
         "--call-extenders: trim decides again and again, too often to ask extenders each time",

@@ -5,49 +5,79 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from kwhatif.api.core import Node
-from kwhatif.errors import UsageError
 from kwhatif.results.drain import DrainResult
+from kwhatif.results.place import PlaceResult
 from kwhatif.snapshot.chosen import chosen_nodes
 from kwhatif.whatif.drain.drain import drain
 from kwhatif.whatif.drain.filters import Filters
 from kwhatif.whatif.edits.cordon import cordoned
 from kwhatif.whatif.edits.draft import Draft
+from kwhatif.whatif.place.afterwards import afterwards
+from kwhatif.whatif.place.place import placed
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
 
 
 @dataclass(frozen=True)
 class Drain(Question[DrainResult]):
-    """What would draining nodes do? ``nodes`` are names or label selectors, in this order."""
+    """What would draining nodes do? ``nodes`` are names or label selectors, in this order.
+
+    Pods of manifests, and those that edits left without a node, are placed before.
+    """
 
     nodes: Sequence[str] = ()
     ignore_daemonsets: bool = False
     delete_emptydir_data: bool = False
     force: bool = False
 
-    def check_edited(self, case: Case) -> None:
-        if case.edited.moves_pods:
-            raise UsageError(
-                "what-if edits that move pods cannot be mixed with drain: their pods would have to be placed first"
-            )
+    def needs_pods(self, case: Case) -> bool:
+        return False
 
     def session(self, case: Case) -> None:
-        """Set up the cluster with all these nodes cordoned."""
+        """Set up the cluster with all these nodes cordoned, unless pods are to be placed before."""
+        if not _comes_before(case):
+            self._cordon(case)
+        super().session(case)
+
+    def _cordon(self, case: Case) -> None:
         draft = Draft(case.snapshot)
         draft.put_nodes(map(cordoned, self._chosen(case)))
         case.edited = replace(case.edited, snapshot=draft.snapshot)
-        super().session(case)
 
     def _chosen(self, case: Case) -> list[Node]:
         return [node for text in self.nodes for node in chosen_nodes(text, case.snapshot.objects.of(Node))]
 
+    def _place(self, case: Case) -> PlaceResult:
+        """Place pods, and set up the cluster as it is afterwards."""
+        before, end = placed(case.session, case.asked, rollouts=case.expanded.rollouts, others=case.others)
+        after = afterwards(case.snapshot, case.edited.covered, case.expanded, end)
+        case.edited = replace(case.edited, snapshot=after)
+        self._cordon(case)
+        super().session(case)
+        return before
+
     def answer(self, cases: Sequence[Case], notes: Notes) -> DrainResult:
         (case,) = cases
+        before = self._place(case) if _comes_before(case) else None
         known = case.snapshot.whole.get("DaemonSet")
         daemon_sets = None
         if known is not None:
             daemon_sets = {f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in known}
         filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
         names = dict.fromkeys(node.name for node in self._chosen(case))
-        return drain(case.session, list(names), filters)
+        result = drain(case.session, list(names), filters)
+        if before is not None:
+            told = dict.fromkeys((*before.fidelity.gaps, *result.fidelity.gaps))
+            fidelity = msgspec.structs.replace(result.fidelity, gaps=tuple(told))
+            result = msgspec.structs.replace(
+                result, before=before.placements, rollouts=before.rollouts, fidelity=fidelity
+            )
+        return msgspec.structs.replace(result, **case.refused)
+
+
+def _comes_before(case: Case) -> bool:
+    """Whether pods are to be placed before any node is drained."""
+    return bool(case.asked or case.expanded.rollouts)
