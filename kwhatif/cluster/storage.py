@@ -61,7 +61,7 @@ class Storage:
         """An independent copy; the objects are shared."""
         twin = object.__new__(Storage)
         twin.__dict__ |= self.__dict__
-        twin.claims = dict(self.claims)
+        twin.claims, twin.volumes = dict(self.claims), dict(self.volumes)
         twin.reserved, twin.selected = dict(self.reserved), dict(self.selected)
         twin._kept, twin.changes = dict(self._kept), []
         return twin
@@ -126,7 +126,7 @@ class Storage:
         self.version += 1
 
     def add_claim(self, claim: PersistentVolumeClaim) -> None:
-        """A claim that a controller would have made by now."""
+        """A claim that a controller would have made by now; if it is bound, its volume is among ``volumes``."""
         self.claims.setdefault((claim.namespace, claim.name), claim)
 
 

@@ -8,12 +8,13 @@ from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.workloads.claims_from_templates import device_claims
 from kwhatif.workloads.ephemeral_claims import ephemeral_claims
+from kwhatif.workloads.volumes import claim_arrives
 
 
 def with_claims(pod: Pod, cluster: Cluster) -> Pod:
     """The pod with its claims in the cluster, and in its status where that names them."""
     for claim in ephemeral_claims(pod):
-        cluster.storage.add_claim(claim)
+        claim_arrives(cluster.storage, claim)
     if not pod.spec.resource_claims:
         return pod
     devices, namespace = cluster.devices, pod.metadata.namespace or "default"

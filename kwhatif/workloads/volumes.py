@@ -27,7 +27,7 @@ from kwhatif.api.others import (
 )
 from kwhatif.api.quantity import Quantity
 from kwhatif.api.selectors import Selector
-from kwhatif.cluster.storage import BIND_COMPLETED, class_of_claim, class_of_volume
+from kwhatif.cluster.storage import BIND_COMPLETED, Storage, class_of_claim, class_of_volume
 
 R = TypeVar("R", bound=Resource)
 
@@ -57,6 +57,18 @@ def settle_volumes(objects: Objects, new: Iterable[object]) -> list[str]:
     return run.told
 
 
+def claim_arrives(storage: Storage, claim: PersistentVolumeClaim) -> None:
+    """A claim comes into being while pods are scheduled, and gets its volume at once if that needs no node."""
+    if (claim.namespace, claim.name) in storage.claims:
+        return
+    run = _Controller(storage.volumes, storage.classes)
+    among = {volume.name for volume in storage.kept_for(claim)}
+    if not run.waits(claim):
+        # Of a class that waits for no consumer the scheduler takes no volume: who has one stands in the volume.
+        among.update(volume.name for volume in storage.volumes_of_class(class_of_claim(claim)))
+    storage.add_claim(run.settle(claim, sorted(among), provision=True))
+
+
 def _store(objects: Objects, kind: type[R], now: Iterable[R]) -> None:
     """Keep what became of a kind; one of which there is nothing stays unknown."""
     kept = list(now)
@@ -78,12 +90,16 @@ class _Controller:
         self.volumes, self._classes = volumes, classes
         self.told: list[str] = []
 
+    def waits(self, claim: PersistentVolumeClaim) -> bool:
+        """Whether it is left to the scheduler which volume a claim gets."""
+        storage_class = self._classes.get(class_of_claim(claim))
+        return storage_class is not None and storage_class.volume_binding_mode == "WaitForFirstConsumer"
+
     def settle(self, claim: PersistentVolumeClaim, among: Iterable[str], *, provision: bool) -> PersistentVolumeClaim:
         """The claim after its turn: bound to one of some volumes, or to one that is made for it, or as it was."""
         if BIND_COMPLETED in (claim.metadata.annotations or {}):
             return claim
-        storage_class = self._classes.get(class_of_claim(claim))
-        waits = storage_class is not None and storage_class.volume_binding_mode == "WaitForFirstConsumer"
+        storage_class, waits = self._classes.get(class_of_claim(claim)), self.waits(claim)
         found = [volume for volume in map(self.volumes.__getitem__, among) if self._may_have(claim, volume, waits)]
         if found:
             best = min(found, key=lambda volume: (volume.spec.claim_ref is None, _size(volume), volume.name))

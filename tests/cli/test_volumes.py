@@ -143,3 +143,66 @@ def test_claims_get_their_volumes(
     assert home or found["message"].startswith(UNBOUND)
     assert said in ran.err
     assert bool(said) == ("PersistentVolumeClaim default/data " in ran.err.replace("data added", ""))
+
+
+# --- claims that come into being while pods are scheduled
+
+
+OF_POD = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}, "storageClassName": "fast"}
+BY_HAND = storage_class(provisioner="kubernetes.io/no-provisioner")
+
+
+def workload(kind: str, *, replicas: int, volumes: Any = (), **spec: Any) -> Any:
+    labels = {"app": "db"}
+    pod = {"containers": [{"name": "main", "image": "db"}], "volumes": list(volumes)}
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    asks = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": "db", "namespace": "default"},
+        "spec": asks | spec,
+    }
+
+
+def stateful_set(replicas: int) -> Any:
+    return workload(
+        "StatefulSet", replicas=replicas, volumeClaimTemplates=[{"metadata": {"name": "data"}, "spec": OF_POD}]
+    )
+
+
+EPHEMERAL = workload(
+    "Deployment", replicas=1, volumes=[{"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": OF_POD}}}]
+)
+
+
+def asked(tmp_path: Path, command: str, there: list[Any], given: list[Any], *more: str) -> Any:
+    """What a command says in JSON of a cluster of two nodes."""
+    empty: list[Any] = [{"apiVersion": version, "kind": kind, "items": []} for kind, version in LISTS.items()]
+    for name, objects in (("cluster", [*empty, node("ant", "a"), node("bee", "b"), *there]), ("given", given)):
+        (tmp_path / f"{name}.json").write_text("\n".join(map(json.dumps, objects)))
+    words = (str(tmp_path / "given.json"), "--snapshot", str(tmp_path / "cluster.json"), "-o", "json")
+    return json.loads(run(command, *words, *more).out)
+
+
+@pytest.mark.parametrize(
+    ("there", "given", "fits"),
+    [
+        pytest.param([storage_class()], stateful_set(1), 220, id="a volume is made for every copy of a stateful pod"),
+        pytest.param([storage_class()], EPHEMERAL, 220, id="and of a pod with an ephemeral volume"),
+        pytest.param(
+            [BY_HAND, *(volume(name) | {"status": {"phase": "Available"}} for name in ("a", "b", "c"))],
+            stateful_set(1),
+            3,
+            id="where volumes are made by hand there is none left after the last one",
+        ),
+    ],
+)
+def test_copies_have_volumes_of_their_own(there: list[Any], given: Any, fits: int, tmp_path: Path) -> None:
+    assert asked(tmp_path, "capacity", there, [given])["fits"] == fits
+
+
+def test_a_claim_of_a_later_step_of_a_rollout_gets_its_volume(tmp_path: Path) -> None:
+    runs = stateful_set(1) | {"status": {"replicas": 1, "readyReplicas": 1, "currentRevision": "db-1"}}
+    placed = asked(tmp_path, "place", [storage_class(), runs], [stateful_set(3)])["placements"]
+    assert [(each["pod"], each["outcome"]) for each in placed] == [(f"default/db-{i}", "placed") for i in range(3)]

@@ -31,6 +31,7 @@ from kwhatif.whatif.expand.snapshot_world import world_of
 from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.place.placing import Run, not_ours, skipped
 from kwhatif.whatif.session import Asked, Session
+from kwhatif.workloads.volumes import claim_arrives
 
 _POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 
@@ -136,9 +137,12 @@ class _Copier:
             metadata = replace(metadata, labels={**(pod.metadata.labels or {}), _POD_NAME_LABEL: name})
         spec = pod.spec
         if self._claims:
+            if number == 1 and all(info.pod.key != pod.key for info, _ in session.cluster.pods()):
+                # It stands for the pod itself, whose claims may have their volumes already.
+                suffix = ""
             for claim in self._claims.values():
                 renamed = replace(claim.metadata, name=claim.name + suffix, uid=None)
-                session.cluster.storage.add_claim(replace(claim, metadata=renamed))
+                claim_arrives(session.cluster.storage, replace(claim, metadata=renamed))
             spec = replace(spec, volumes=[self._with_own_claim(volume, suffix) for volume in spec.volumes or ()])
         # Device claims made from templates are each pod's own.
         status = replace(pod.status, resource_claim_statuses=None, extended_resource_claim_status=None)

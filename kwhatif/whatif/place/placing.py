@@ -14,6 +14,7 @@ from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.in_words import devices_of, scores_at, victims_of
 from kwhatif.whatif.session import Asked, Session
+from kwhatif.workloads.volumes import claim_arrives
 
 MOST_TIED = 10
 """So many names of tied nodes are kept."""
@@ -106,7 +107,7 @@ class Run:
         if isinstance(claim, ResourceClaim):
             self._session.cluster.devices.put(claim)
         else:
-            self._session.cluster.storage.add_claim(claim)
+            claim_arrives(self._session.cluster.storage, claim)
 
     def remove(self, key: str) -> None:
         """A pod leaves, and its node if it has one."""
