@@ -188,6 +188,14 @@ def test_strict_answers_are_refused_as_the_command_refuses_them() -> None:
         kwhatif.place(DATABASE, snapshot=CLUSTER, strict=True)
 
 
+def test_claims_that_manifests_make_do_not_stand_for_all_claims_of_the_cluster() -> None:
+    """They are put into the snapshot on the way, which does not make it know the others."""
+    result = kwhatif.diff(DATABASE, snapshot=CLUSTER, policy="default@1.33", policy_b="default@1.34")
+    for fidelity in result.stands_on:
+        touching = {gap.what for gap in fidelity.touching}
+        assert {f"the snapshot holds no {kind}" for kind in ("PersistentVolumeClaim", "StorageClass")} <= touching
+
+
 def test_every_name_is_there_and_none_costs_anything_before_it_is_used() -> None:
     assert sorted(kwhatif.__all__) == kwhatif.__all__
     assert all(getattr(kwhatif, name) is not None for name in kwhatif.__all__)

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from kwhatif.errors import UsageError
 from kwhatif.results.explain import ExplainResult
+from kwhatif.scheduling.driver import Options
 from kwhatif.whatif.explain.explain import explain
-from kwhatif.whatif.session import Session
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case
 from kwhatif.whatif.stages.targets import AboutPods
@@ -32,8 +32,8 @@ class Explain(AboutPods[ExplainResult]):
     def nothing(self) -> UsageError:
         return UsageError("name the pods to explain: manifests, or pods of the snapshot")
 
-    def session(self, case: Case) -> None:
-        case.session = Session(case.snapshot, case.setup, detailed=True, **case.known)
+    def options(self, case: Case) -> Options:
+        return {"detailed": True}
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> ExplainResult:
         (case,) = cases

@@ -11,12 +11,12 @@ from typing import ClassVar, cast
 
 from kwhatif.errors import UsageError
 from kwhatif.results.gate import GateResult
+from kwhatif.scheduling.driver import Options
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.gathering import gathered
 from kwhatif.whatif.gate.gate_policy import ReadPolicy, find_policy, read_policy, rules_of
 from kwhatif.whatif.gate.registry import all_rules
-from kwhatif.whatif.gate.run import Cycles, Proposal, Terms, begin, gate
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.gate.run import Proposal, Terms, begin, gate
 from kwhatif.whatif.stages.expansion import expanded, insist_on_pods
 from kwhatif.whatif.stages.inputs import Engine, Files, Inputs
 from kwhatif.whatif.stages.notes import Notes
@@ -93,17 +93,9 @@ class Gate(Question[GateResult]):
         if proposal.base is None and not case.expanded.refusals:
             insist_on_pods(case.inputs.manifests, case.manifests, case.inputs.reading)
 
-    def session(self, case: Case) -> None:
-        proposal = cast("Proposal", case)
-        proposal.cycles = Cycles()
-        case.session = Session(
-            case.snapshot,
-            case.setup,
-            seed=self.seed,
-            detailed=any(rule.scores and rule.given.level != "off" for rule in self.terms.rules),
-            **case.known,
-            observer=proposal.cycles,
-        )
+    def options(self, case: Case) -> Options:
+        detailed = any(rule.scores and rule.given.level != "off" for rule in self.terms.rules)
+        return {"seed": self.seed, "detailed": detailed, "observer": cast("Proposal", case).cycles}
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> GateResult:
         (case,) = cases

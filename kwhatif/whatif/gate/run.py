@@ -69,7 +69,7 @@ class Proposal(Case):
     base: Sequence[Manifest] | None = None
     found: Changed = field(default_factory=Changed)
     before: Snapshot = field(init=False)
-    cycles: Cycles = field(init=False)
+    cycles: Cycles = field(default_factory=lambda: Cycles())
 
 
 def begin(proposal: Proposal) -> None:

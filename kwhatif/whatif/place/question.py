@@ -11,13 +11,14 @@ from kwhatif.api.core import Pod
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import counted
 from kwhatif.results.place import PlaceResult
+from kwhatif.scheduling.driver import Options
 from kwhatif.snapshot.format.model import write_snapshot
 from kwhatif.snapshot.read.files import called
 from kwhatif.whatif.fidelity.assess import insist
 from kwhatif.whatif.place.afterwards import End, afterwards
 from kwhatif.whatif.place.place import placed
 from kwhatif.whatif.place.timeline import simulated
-from kwhatif.whatif.session import Asked, Session
+from kwhatif.whatif.session import Asked
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
 
@@ -60,14 +61,8 @@ class Place(Question[PlaceResult]):
             raise UsageError(f"{name} is in the cluster already: updates are planned step by step, not with --timeline")
         return super().pods(case)
 
-    def session(self, case: Case) -> None:
-        case.session = Session(
-            case.snapshot,
-            case.setup,
-            seed=self.seed,
-            detailed=self.detailed,
-            **case.known,
-        )
+    def options(self, case: Case) -> Options:
+        return {"seed": self.seed, "detailed": self.detailed}
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> PlaceResult:
         (case,) = cases

@@ -12,6 +12,7 @@ from kwhatif.whatif.stages.inputs import Engine, Inputs
 from kwhatif.whatif.stages.notes import Notes
 
 if TYPE_CHECKING:
+    from kwhatif.scheduling.driver import Options
     from kwhatif.scheduling.setup import Setup
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.load import Manifest
@@ -112,11 +113,15 @@ class Question(ABC, Generic[R_co]):
             asked = [*came_first, *asked, *(item for item in waiting if not is_untried(item.pod))]
         return asked
 
+    def options(self, case: Case) -> Options:
+        """How the scheduler process goes about it."""
+        return {}
+
     def session(self, case: Case) -> None:
         """Set up the cluster to schedule on."""
         from kwhatif.whatif.session import Session
 
-        case.session = Session(case.snapshot, case.setup, **case.known)
+        case.session = Session(case.snapshot, case.setup, **case.known, **self.options(case))
 
     @abstractmethod
     def answer(self, cases: Sequence[Case], notes: Notes) -> R_co:
