@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from kwhatif.plugins import in_tree_plugins
+
 PACKAGE = Path(__file__).parents[1] / "kwhatif"
 
 ORDER = (
@@ -229,6 +231,26 @@ def test_beside_plugins_there_are_only_plugins_and_below_them_only_helpers() -> 
     helpers = {m for m in modules() if m.startswith("plugins.")} - plugin_modules()
     assert helpers == {m for m in modules() if m.startswith("plugins.shared")}
     assert helpers <= {i.target[8:] for i in ours()} | {"plugins.shared"}
+
+
+NAMED_ELSEWHERE = {
+    "framework.request_sums": {"DynamicResources", "NodeResourcesBalancedAllocation", "NodeResourcesFit"},  # 0003
+    "scheduling.driver": {"DefaultPreemption"},
+    "scheduling.news": {"PodTopologySpread"},
+    "scheduling.queue": {"SchedulingGates"},
+}
+"""Where upstream's own scheduler goes by the name of a plugin, and a decision that says why we do."""
+
+
+def test_a_plugin_is_named_in_its_own_file_alone() -> None:
+    """What differs by version names plugins, too, and so does what is of 1.22."""
+    names = {name for name, plugin in in_tree_plugins().items() if plugin.__module__ != "kwhatif.plugins.pod_groups"}
+    found: dict[str, set[str]] = {}
+    for module in modules():
+        if not module.startswith(("plugins.", "legacy.", "versions.")):
+            texts = {node.value for node in ast.walk(parsed(module)) if isinstance(node, ast.Constant)}
+            found[module] = names & texts
+    assert {module: named for module, named in found.items() if named} == NAMED_ELSEWHERE
 
 
 # --- what is of 1.22
