@@ -29,7 +29,7 @@ from tests.builders import (
     service,
     spread,
 )
-from tests.storage_builders import DRIVER, claim, claiming, csi_node, ebs, mounting, volume
+from tests.storage_builders import DRIVER, claim, claiming, csi_node, ebs, ephemeral, gce, mounting, volume
 
 OF_1_22 = features_of(LEGACY_MINOR)
 ZONE = "topology.kubernetes.io/zone"
@@ -233,6 +233,31 @@ def test_disks_count_in_tree_although_a_csi_driver_runs() -> None:
     later = features_of("1.29")
     now = cluster_of(nodes, running, driver, features=later)
     assert refused(plugin_of("EBSLimits", features=later), mounting(ebs("vol-2")), now) == set()
+
+
+@pytest.mark.parametrize(
+    ("waiting", "of_old", "since"),
+    [
+        pytest.param(claiming("data", namespace="shop"), {"a"}, {"a"}, id="a claim counts by its volume"),
+        pytest.param(claiming("data"), set(), set(), id="that of its own namespace"),
+        pytest.param(
+            mounting(ephemeral("data"), name="db", namespace="shop"), set(), {"a"}, id="an ephemeral volume, by now"
+        ),
+    ],
+)
+def test_disks_behind_claims(waiting: Pod, of_old: set[str], since: set[str]) -> None:
+    nodes = [node("a", allocatable={"attachable-volumes-aws-ebs": "1"})]
+    running = [mounting(ebs("vol-1"), name="there", on="a")]
+    objects = [
+        *(claim(name, bound_to=f"pv-{name}", namespace="shop") for name in ("data", "db-data")),
+        *(volume(f"pv-{name}", source=ebs(f"vol-{name}")) for name in ("data", "db-data")),
+        claim("data", bound_to="pv-gce"),
+        volume("pv-gce", source=gce("disk")),
+    ]
+    assert names_refused("EBSLimits", waiting, cluster(nodes, running, objects)) == of_old
+    later = features_of("1.29")
+    now = cluster_of(nodes, running, objects, features=later)
+    assert refused(plugin_of("EBSLimits", features=later), waiting, now) == since
 
 
 def test_volume_limits_pass_over_claims_that_do_not_exist() -> None:
