@@ -23,6 +23,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from kwhatif.errors import KwhatifError
     from kwhatif.framework.interface import Plugin
+    from kwhatif.results.autoscale import AutoscaleResult
     from kwhatif.results.capacity import CapacityResult
     from kwhatif.results.diff import DecisionDiff
     from kwhatif.results.drain import DrainResult
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
     from kwhatif.results.place import PlaceResult
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.load import load_snapshot
-    from kwhatif.whatif.questions import capacity, diff, drain, expand, explain, gate, place
+    from kwhatif.whatif.questions import autoscale, capacity, diff, drain, expand, explain, gate, place
 
 __all__ = [
+    "AutoscaleResult",
     "CapacityResult",
     "DecisionDiff",
     "DrainResult",
@@ -45,6 +47,7 @@ __all__ = [
     "PlaceResult",
     "Plugin",
     "Snapshot",
+    "autoscale",
     "capacity",
     "diff",
     "drain",
@@ -58,6 +61,7 @@ __all__ = [
 _HOMES = {
     "errors": ("KwhatifError",),
     "framework.interface": ("Plugin",),
+    "results.autoscale": ("AutoscaleResult",),
     "results.capacity": ("CapacityResult",),
     "results.diff": ("DecisionDiff",),
     "results.drain": ("DrainResult",),
@@ -67,7 +71,7 @@ _HOMES = {
     "results.place": ("PlaceResult",),
     "snapshot.format.model": ("Snapshot",),
     "snapshot.load": ("load_snapshot",),
-    "whatif.questions": ("capacity", "diff", "drain", "expand", "explain", "gate", "place"),
+    "whatif.questions": ("autoscale", "capacity", "diff", "drain", "expand", "explain", "gate", "place"),
 }
 
 

@@ -20,6 +20,7 @@ from kwhatif.whatif.stages.sequence import ask
 
 if TYPE_CHECKING:
     from kwhatif.framework.interface import Plugin
+    from kwhatif.results.autoscale import AutoscaleResult
     from kwhatif.results.capacity import CapacityResult
     from kwhatif.results.diff import DecisionDiff
     from kwhatif.results.drain import DrainResult
@@ -168,6 +169,26 @@ def capacity(
     from kwhatif.whatif.capacity.question import Capacity
 
     question = Capacity(release=release, at_least=at_least, limit=limit)
+    return ask(question, _case(manifests, snapshot, options))
+
+
+def autoscale(
+    manifests: Manifests = (),
+    *,
+    snapshot: Source,
+    groups: Path,
+    scale_down: bool = False,
+    orders: int = 6,
+    **options: Unpack[Options],
+) -> AutoscaleResult:
+    """Which nodes would cluster-autoscaler add for these pods and those that wait in the snapshot, and which remove?
+
+    ``groups`` is a NodeGroups document by its path. ``scale_down`` also looks for unneeded nodes; ``orders`` is in how
+    many more orders nodes and pods are listed, to tell what is left to chance.
+    """
+    from kwhatif.whatif.autoscale.question import Autoscale
+
+    question = Autoscale(os.fspath(groups), scale_down=scale_down, orders=orders)
     return ask(question, _case(manifests, snapshot, options))
 
 

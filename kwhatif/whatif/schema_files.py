@@ -19,6 +19,7 @@ from kwhatif.results.place import PlaceResult
 from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
 from kwhatif.snapshot.format.drafts import draft_of
 from kwhatif.snapshot.format.model import API_VERSION
+from kwhatif.whatif.autoscale import node_groups_document
 from kwhatif.whatif.conformance.scenario_answers import Scenario
 from kwhatif.whatif.edits import document
 from kwhatif.whatif.gate import gate_policy
@@ -105,6 +106,21 @@ def _result_schema(name: str, result: type[Result], purpose: str) -> Schema:
     )
 
 
+def node_groups_schema() -> Schema:
+    _, definitions = components(node_groups_document.NodeGroupsFile)
+    file = definitions.pop("NodeGroupsFile")
+    definitions["Group"]["properties"]["options"]["description"] = "Flags of the group's own, without dashes."
+    return document_schema(
+        "node-groups",
+        API_VERSION,
+        node_groups_document.KIND,
+        "The node groups that cluster-autoscaler scales, and its flags: what kwhatif autoscale --groups reads.",
+        _without_head(file["properties"]),
+        required=("apiVersion", "kind", "groups"),
+        definitions=definitions,
+    )
+
+
 def scenario_schema() -> Schema:
     """Objects and pods are held to their kinds when they are read."""
     _, definitions = components(Scenario)
@@ -143,6 +159,7 @@ SCHEMAS = {
     "cluster-snapshot": cluster_snapshot_schema,
     "gate-policy": gate_policy_schema,
     "gate-report": gate_report_schema,
+    "node-groups": node_groups_schema,
     "place-result": place_result_schema,
     "scenario": scenario_schema,
     "translation": translation_schema,

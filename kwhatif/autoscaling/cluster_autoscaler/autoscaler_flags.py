@@ -84,6 +84,10 @@ class Flags(GroupSettings):
     min_replica_count: int = 0
 
 
+FLAGS = tuple(field.name.replace("_", "-") for field in fields(Flags))
+"""The flags by name."""
+
+
 def flags_of(given: Mapping[str, Any], *, source: str = "", place: str = "$") -> Flags:
     """Flags by name, as on a command line or in a document; those that decide nothing here are left out.
 

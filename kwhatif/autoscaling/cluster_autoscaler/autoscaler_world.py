@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from kwhatif.admission.answer import Object
@@ -12,7 +12,7 @@ from kwhatif.api.kinds import Objects
 from kwhatif.api.others import ReplicaSet, StatefulSet
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags
 from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroups
-from kwhatif.cluster.cluster import FINISHED
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.framework.runner import Framework
 from kwhatif.versions import Features
 
@@ -30,34 +30,53 @@ class Prices:
 class World:
     """A moment of a cluster.
 
-    ``pending`` are pods without a node. Of controllers that scheduling does not read, ``daemon_sets`` and ``jobs`` are
-    plain values. ``priorities`` is what the priority expander's ConfigMap says, None if there is none.
+    ``cluster`` is the scheduler's view of it, which stays as it is; ``pending`` are pods without a node. Of controllers
+    that scheduling does not read, ``daemon_sets`` and ``jobs`` are plain values. ``priorities`` is what the priority
+    expander's ConfigMap says, None if there is none.
     """
 
     now: int
-    objects: Objects
+    cluster: Cluster
     pending: Sequence[Pod]
     groups: NodeGroups
     flags: Flags
-    features: Features
     framework: Framework
     daemon_sets: Sequence[Object] = ()
     jobs: Sequence[Object] = ()
     gpu_label: str = ""
     prices: Prices | None = None
     priorities: str | None = None
-    memory: dict[str, object] = field(default_factory=dict)
 
     @property
     def nodes(self) -> list[Node]:
-        return self.objects.of(Node)
+        return self.cluster.columns.given
 
-    @cached_property
-    def running(self) -> list[Pod]:
-        """Unfinished pods that have a node, or for which one is kept."""
-        bound = (pod for pod in self.objects.of(Pod) if pod.spec.node_name)
-        kept = (pod for pod in (*self.objects.of(Pod), *self.pending) if is_waiting(pod))
-        return [pod for pod in (*bound, *kept) if not is_finished(pod)]
+    @property
+    def objects(self) -> Objects:
+        return self.cluster.objects
+
+    @property
+    def features(self) -> Features:
+        return self.cluster.shapes.features
+
+    def without_expendable(self) -> Cluster:
+        """A copy of the cluster without expendable pods, in which nodes kept for pods are taken."""
+        cluster = self.cluster.fork()
+        for row, pods in enumerate(self.cluster.pods_on):
+            staying = [pod for pod in pods if not is_expendable(pod.pod, self.flags)]
+            if len(staying) < len(pods):
+                for pod in pods:
+                    cluster.forget(pod.uid)
+                for pod in staying:
+                    cluster.assume(pod, row)
+        kept = [pod for pods in cluster.nominated.values() for pod in pods]
+        kept += [cluster.shapes.info(pod) for pod in self.pending if is_waiting(pod)]
+        cluster.nominated = {}
+        for pod in kept:
+            home = cluster.columns.row(pod.nominated)
+            if home is not None and cluster.find(pod.uid) is None and not is_expendable(pod.pod, self.flags):
+                cluster.assume(pod, home)
+        return cluster
 
     @cached_property
     def controllers(self) -> Mapping[tuple[str, str, str], int | None]:
@@ -74,10 +93,6 @@ class World:
             for each in plain:
                 found[kind, each["metadata"].get("namespace") or "default", each["metadata"]["name"]] = None
         return found
-
-
-def is_finished(pod: Pod) -> bool:
-    return (pod.status.phase or "") in FINISHED
 
 
 def is_waiting(pod: Pod) -> bool:

@@ -18,7 +18,7 @@ class NodeGroup:
     ``template_pods`` the pods that it puts there.
 
     ``failed_scale_up`` and ``requested_scale_up`` are moments: of a scale-up that failed, and of the one that the nodes
-    missing to the target are waited for.
+    missing to the target are waited for. ``price`` is that of a node by the hour, where it is known.
     """
 
     name: str
@@ -31,6 +31,7 @@ class NodeGroup:
     settings: GroupSettings = field(default_factory=GroupSettings)
     failed_scale_up: int | None = None
     requested_scale_up: int | None = None
+    price: float | None = None
 
     @property
     def room(self) -> int:

@@ -67,15 +67,18 @@ class ScaleUp:
         """Pod -> the event that the autoscaler emits on it."""
         found = {}
         if self.result not in (SUCCESSFUL, FAILED):
-            for key, remaining in self.remaining.items():
-                found[key] = f"NotTriggerScaleUp: pod didn't trigger scale-up: {self._reasons(remaining)}"
+            found = {
+                key: f"NotTriggerScaleUp: pod didn't trigger scale-up: {self.why_not(key)}" for key in self.remaining
+            }
         if self.plan:
             text = " ".join(map(str, self.plan))
             for pod in self.triggered:
                 found[pod.key] = f"TriggeredScaleUp: pod triggered scale-up: [{text}]"
         return found
 
-    def _reasons(self, remaining: Remaining) -> str:
+    def why_not(self, pod: str) -> str:
+        """Why a pod gets no node, as the NotTriggerScaleUp event has it."""
+        remaining = self.remaining[pod]
         if self.result == LIMITED:
             return "max total nodes in cluster reached"
         counts = Counter(reason for status in remaining.rejected.values() for reason in status.reasons)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from random import Random
+from typing import TypeVar
 
 from kwhatif.api.core import Node
-from kwhatif.api.kinds import Objects
-from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World, is_expendable
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
 from kwhatif.autoscaling.cluster_autoscaler.gpus import asks_for_gpus
 from kwhatif.autoscaling.cluster_autoscaler.group_health import GroupHealth
 from kwhatif.autoscaling.cluster_autoscaler.hints import Hints
@@ -32,9 +33,10 @@ from kwhatif.autoscaling.cluster_autoscaler.scale_up import (
 from kwhatif.autoscaling.cluster_autoscaler.similar_groups import Resize
 from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import SimulatedCluster, Turn
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.golang.duration import SECOND
+
+T = TypeVar("T")
 
 _NEW = 2 * SECOND
 _NEW_WITH_GPUS = 30 * SECOND
@@ -58,9 +60,10 @@ class Loop:
 
 
 class StaticAutoscaler:
-    """A cluster-autoscaler process."""
+    """A cluster-autoscaler process. With ``chance`` it lists nodes and pods in an order of its own, as Go's maps do."""
 
-    def __init__(self) -> None:
+    def __init__(self, chance: Random | None = None) -> None:
+        self._chance = chance
         self._turn = Turn()
         self._hints = Hints()
         self._planner = Planner()
@@ -69,7 +72,7 @@ class StaticAutoscaler:
     def loop(self, world: World, *, up: bool = True, down: bool = False) -> Loop:
         """Look at the world once: new nodes if ``up``, nodes that go if ``down``."""
         nodes = [as_seen(node, world.flags, world.gpu_label) for node in world.nodes]
-        cluster = _cluster(world, nodes)
+        cluster = world.without_expendable()
         templates = node_templates(world, nodes, cluster)
         health = GroupHealth(nodes, world.groups, world.flags, world.now, templates)
         found = Loop(templates, health.cluster_is_healthy, ScaleUp(NOT_TRIED), ScaleDown(NO_SCALE_DOWN))
@@ -79,7 +82,7 @@ class StaticAutoscaler:
             found.scale_down = self._planner.not_asked(healthy=found.healthy)
             return found
         simulated, here = self._simulated(world, cluster, nodes, templates, health)
-        waiting = [cluster.shapes.info(pod) for pod in unschedulable(world)]
+        waiting = self._in_some_order([cluster.shapes.info(pod) for pod in unschedulable(world)])
         found.placed, left = place_on_existing(simulated, waiting, self._hints)
         pods = to_help(world, left)
         helped = {pod.key for pod in pods}
@@ -92,6 +95,11 @@ class StaticAutoscaler:
         if down:
             found.scale_down = self._planner.plan(world, simulated, here)
         return found
+
+    def _in_some_order(self, items: list[T]) -> list[T]:
+        if self._chance is not None:
+            self._chance.shuffle(items)
+        return items
 
     def _gives_up_missing_nodes(self, world: World, health: GroupHealth) -> bool:
         """Whether this loop only lowers the target of groups of which nodes are missing for too long."""
@@ -129,7 +137,8 @@ class StaticAutoscaler:
         health: GroupHealth,
     ) -> tuple[SimulatedCluster, list[Node]]:
         """The cluster with the nodes that are on their way, and the nodes that are there."""
-        simulated = SimulatedCluster(cluster, world.framework, [node.name for node in nodes], self._turn)
+        listed = self._in_some_order([node.name for node in nodes])
+        simulated = SimulatedCluster(cluster, world.framework, listed, self._turn)
         starting: set[str] = set()
         for group in world.groups:
             count, template = health.upcoming(group), templates.get(group.name)
@@ -148,19 +157,6 @@ class StaticAutoscaler:
             if row is not None:
                 simulated.depart(row)
         return simulated, [node for node in nodes if node.name not in starting]
-
-
-def _cluster(world: World, nodes: Sequence[Node]) -> Cluster:
-    """The scheduler's view of it, without expendable pods; nodes are kept for pods as if those ran there."""
-    objects = Objects(world.objects.by_kind())
-    objects.put(Node, nodes)
-    cluster = Cluster(nodes, ShapeTable(world.features), objects)
-    for pod in world.running:
-        if not is_expendable(pod, world.flags):
-            node = pod.spec.node_name or pod.status.nominated_node_name
-            if node and cluster.columns.row(node) is not None:
-                cluster.add(cluster.shapes.info(pod, bound=True), node)
-    return cluster
 
 
 def _are_new(pods: Sequence[PodInfo], now: int) -> bool:

@@ -25,6 +25,7 @@ from kwhatif.autoscaling.cluster_autoscaler.scale_up import Remaining
 from kwhatif.autoscaling.cluster_autoscaler.similar_groups import Resize
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import Loop, StaticAutoscaler
 from kwhatif.autoscaling.cluster_autoscaler.utilization import Utilization
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
 from kwhatif.framework.interface import Plugin
@@ -131,13 +132,12 @@ def _world(scenario: AutoscalerScenario, setup: Setup) -> World:
     prices = scenario.prices
     return World(
         now=now,
-        objects=objects,
+        cluster=Cluster.load(objects, setup.features),
         pending=scenario.pods,
         groups=NodeGroups(
             [group.as_node_group(flags, now, f"$.nodeGroups[{k}]") for k, group in enumerate(scenario.node_groups)]
         ),
         flags=flags,
-        features=setup.features,
         framework=setup.profile(setup.configuration.profiles[0]).framework.filters_alone(),
         daemon_sets=plain.get("DaemonSet", ()),
         jobs=plain.get("Job", ()),

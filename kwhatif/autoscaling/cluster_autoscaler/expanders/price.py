@@ -35,7 +35,9 @@ def node_price(option: Option, choice: Choice) -> float | None:
     """What a node of the option's group costs an hour."""
     labels = choice.templates[option.group.name].node.metadata.labels or {}
     prices = choice.world.prices
-    return None if prices is None else prices.nodes.get(labels.get(_INSTANCE_TYPE, ""))
+    if option.group.price is not None or prices is None:
+        return option.group.price
+    return prices.nodes.get(labels.get(_INSTANCE_TYPE, ""))
 
 
 def _score(option: Option, choice: Choice, prices: Prices) -> float:

@@ -1,0 +1,39 @@
+"""``kwhatif autoscale``: which nodes would cluster-autoscaler add or remove? And of which groups?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from kwhatif.cli.lazy import LazyGroup
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "plan": ("autoscale_plan", "Which nodes would it add or remove? What is done where no command is named."),
+    "groups": ("autoscale_groups", "Which node groups does a snapshot show? Prints a document to be completed."),
+}
+"""Command -> (module in this room, one line of help)."""
+
+
+class _Autoscale(LazyGroup):
+    commands_by_name = COMMANDS
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in (*COMMANDS, "-h", "--help"):
+            args = ["plan", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    name="autoscale",
+    cls=_Autoscale,
+    help="Say what cluster-autoscaler would do: 'autoscale FILE...' is 'autoscale plan FILE...'.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def root() -> None:
+    """Say what cluster-autoscaler would do: 'autoscale FILE...' is 'autoscale plan FILE...'."""

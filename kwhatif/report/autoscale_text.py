@@ -1,0 +1,94 @@
+"""What the autoscaler would do, in words: the plan, what each group could do, pod by pod, and node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.report.blocks import NONE, Block, Facts, Lines, joined, of, titled
+from kwhatif.report.expand_text import refusal_blocks
+from kwhatif.report.fidelity_text import fidelity_blocks
+from kwhatif.results.amounts import counted, lasted, some
+from kwhatif.results.autoscale import AutoscaleResult, NodeOutlook, PodOutlook
+
+
+def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
+    """The report."""
+    blocks: list[Block] = [Facts(tuple(_facts(result)))]
+    rows = [
+        (
+            each.name,
+            each.size,
+            next((growth.to for growth in result.plan if growth.group == each.name), each.size),
+            f"{each.min} to {each.max}",
+            each.skipped or NONE,
+            each.template or "unknown",
+        )
+        for each in result.groups
+    ]
+    blocks += titled("GROUPS", ("group", "size", "then", "limits", "skipped", "fresh node as"), rows)
+    options = [
+        (
+            each.group,
+            each.nodes,
+            len(each.pods),
+            f"{each.waste / 2:.1%}",
+            joined(each.similar),
+            "yes" if each.chosen else "no",
+        )
+        for each in result.options
+    ]
+    blocks += titled("OPTIONS", ("group", "nodes", "pods", "idle", "shared with", "chosen"), options)
+    blocks += titled("PODS", ("pod", "outlook", "why"), [(each.pod, *_outlook(each)) for each in result.pods])
+    blocks += titled("NODES", ("node", "group", "used", "outlook", "why"), map(_node, result.nodes))
+    chance = result.chance
+    if chance.plans or chance.pods:
+        texts = [f"the plan may be {'; or '.join(chance.plans)}"] if chance.plans else []
+        texts += [f"which pods are helped: {some(chance.pods)}"] if chance.pods else []
+        text = f"Left to chance, by the order in which nodes and pods are listed: {'; '.join(texts)}."
+        blocks.append(Lines((text,)))
+    return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
+
+
+def _facts(result: AutoscaleResult) -> Iterator[tuple[str, str]]:
+    yield "Result", result.result
+    plan = ", ".join(f"{each.group} from {each.size} to {each.to} (at most {each.max})" for each in result.plan)
+    yield "Plan", plan or "no group grows"
+    if result.options:
+        yield "Expander", result.expander
+    if result.cost is not None:
+        yield "Cost", f"{result.cost:,.2f} more a month"
+    if result.pods:
+        good = sum(pod.good for pod in result.pods)
+        yield "Pods", f"{of(good, len(result.pods), 'pod')} will run"
+    if result.nodes:
+        unneeded = [node.node for node in result.nodes if node.unneeded]
+        yield "Unneeded", f"{counted(len(unneeded), 'node')}: {some(unneeded)}" if unneeded else "no node"
+
+
+def _outlook(pod: PodOutlook) -> tuple[str, str]:
+    match pod.outcome:
+        case "placed":
+            return f"runs on {pod.node}", NONE
+        case "existing":
+            return f"will run on {pod.node}", "there is room"
+        case "triggered":
+            return f"a node of group {pod.group} comes for it", NONE
+        case "awaiting":
+            where = f": group {pod.group} can help" if pod.group else ""
+            return "waits for a later loop", f"the chosen group does not fit{where}"
+        case "ignored":
+            return "is left alone", pod.message
+    reasons = [f"{each.group}: {', '.join(each.reasons) or each.plugin}" for each in pod.rejections]
+    return "no group can help", "; ".join(reasons) or pod.message or NONE
+
+
+def _node(node: NodeOutlook) -> tuple[str, ...]:
+    used = "-" if node.utilization is None else f"{node.utilization:.0%} of {node.resource}"
+    if not node.unneeded:
+        why = f"{node.reason}: {node.pod} ({node.pod_reason})" if node.pod else node.reason
+        return (node.node, node.group or NONE, used, "stays", why or NONE)
+    moves = ", ".join(f"{pod} to {home}" for pod, home in node.moves.items())
+    if node.after is None:
+        return (node.node, node.group, used, "unneeded, stays", node.reason or NONE)
+    when = f"goes after {lasted(int(node.after))}" + ("" if node.first else ", not among the first")
+    return (node.node, node.group, used, when, moves or "empty")

@@ -1,0 +1,237 @@
+"""The scheduler first, then a loop of the autoscaler about what has no node, in words and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from random import Random
+
+import msgspec
+
+from kwhatif.api.core import Condition, Pod
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
+from kwhatif.autoscaling.cluster_autoscaler.expanders.least_waste import waste
+from kwhatif.autoscaling.cluster_autoscaler.expanders.option import Choice
+from kwhatif.autoscaling.cluster_autoscaler.moments import moment
+from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup
+from kwhatif.autoscaling.cluster_autoscaler.planner import ScaleDown
+from kwhatif.autoscaling.cluster_autoscaler.scale_up import ScaleUp
+from kwhatif.autoscaling.cluster_autoscaler.similar_groups import Resize
+from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import Loop, StaticAutoscaler
+from kwhatif.golang.duration import SECOND
+from kwhatif.results.autoscale import (
+    AutoscaleResult,
+    Chance,
+    GroupState,
+    Growth,
+    GrowthOption,
+    NodeOutlook,
+    PodOutlook,
+    Rejection,
+)
+from kwhatif.results.place import PlaceResult
+from kwhatif.whatif.autoscale.node_groups_document import KnownGroups
+from kwhatif.whatif.session import Asked, Session
+
+HOURS_A_MONTH = 730
+_WAITS = Condition(type="PodScheduled", status="False", reason="Unschedulable")
+
+
+def autoscale(
+    session: Session,
+    placed: PlaceResult,
+    asked: Sequence[Asked],
+    known: KnownGroups,
+    *,
+    scale_down: bool = False,
+    orders: int = 0,
+    now: datetime | None = None,
+) -> AutoscaleResult:
+    """One loop, after the scheduler has ``placed`` what it could.
+
+    ``orders`` more loops list nodes and pods in other orders, to find out what is left to chance.
+    """
+    waiting = {each.pod for each in placed.placements if each.outcome == "unschedulable"}
+    world = world_of(session, known, [item.pod for item in asked if item.pod.key in waiting], now)
+    loop = StaticAutoscaler().loop(world)
+    plan = _plan(loop.scale_up)
+    orders = orders if waiting else 0
+    loops = [loop, *(StaticAutoscaler(Random(seed)).loop(world) for seed in range(orders))]
+    plans = {_plan(each.scale_up) for each in loops} - {plan}
+    helped = [_helped(each) for each in loops]
+    costs = [_cost(each) for each in loop.scale_up.plan]
+    return AutoscaleResult(
+        result=loop.scale_up.result,
+        expander=",".join(known.flags.expander),
+        groups=tuple(_state(group, loop) for group in known.groups),
+        options=tuple(_options(world, loop)),
+        plan=tuple(
+            Growth(group=each.group.name, size=each.size, to=each.to, max=each.group.most, cost=_cost(each))
+            for each in loop.scale_up.plan
+        ),
+        cost=sum(cost for cost in costs if cost is not None) if costs and None not in costs else None,
+        pods=tuple(_pods(placed, loop)),
+        nodes=tuple(_nodes(world)) if scale_down else (),
+        chance=Chance(
+            orders=orders,
+            plans=tuple(sorted(plans)),
+            pods=tuple(sorted({pod for some in helped for pod in some if not all(pod in each for each in helped)})),
+        ),
+        fidelity=placed.fidelity,
+    )
+
+
+def world_of(session: Session, known: KnownGroups, waiting: Sequence[Pod], now: datetime | None = None) -> World:
+    """What the autoscaler sees of a session's cluster, once the scheduler has given up on the pods that are waiting."""
+    snapshot = session.snapshot
+    seen = now or (datetime.fromisoformat(snapshot.taken_at) if snapshot.taken_at else datetime.now(UTC))
+    scheduler = session.driver.scheduler(session.setup.configuration.profiles[0].scheduler_name)
+    assert scheduler is not None
+    return World(
+        now=moment(seen.astimezone(UTC).isoformat().replace("+00:00", "Z")),
+        cluster=session.cluster,
+        pending=[_given_up(pod) for pod in waiting],
+        groups=known.groups,
+        flags=known.flags,
+        framework=scheduler.framework.filters_alone(),
+        daemon_sets=snapshot.whole.get("DaemonSet", ()),
+        jobs=snapshot.whole.get("Job", ()),
+        gpu_label=known.gpu_label,
+        prices=known.prices,
+        priorities=known.priorities,
+    )
+
+
+def _given_up(pod: Pod) -> Pod:
+    others = [condition for condition in pod.status.conditions or () if condition.type != "PodScheduled"]
+    status = msgspec.structs.replace(pod.status, conditions=[*others, _WAITS])
+    return msgspec.structs.replace(pod, status=status)
+
+
+def _plan(scale_up: ScaleUp) -> str:
+    """``general 3->5, gpu 0->1``; ``nothing``."""
+    plan = sorted(scale_up.plan, key=lambda each: each.group.name)
+    return ", ".join(f"{each.group.name} {each.size}->{each.to}" for each in plan) or "nothing"
+
+
+def _helped(loop: Loop) -> set[str]:
+    """The pods that will run after this loop."""
+    return {*loop.placed, *(pod.key for pod in loop.scale_up.triggered if loop.scale_up.plan)}
+
+
+def _cost(resize: Resize) -> float | None:
+    price = resize.group.price
+    return None if price is None else round((resize.to - resize.size) * price * HOURS_A_MONTH, 2)
+
+
+def _state(group: NodeGroup, loop: Loop) -> GroupState:
+    template = loop.templates.get(group.name)
+    return GroupState(
+        name=group.name,
+        size=group.target,
+        min=group.least,
+        max=group.most,
+        nodes=len(group.nodes),
+        template="" if template is None else template.source,
+        skipped="; ".join(loop.scale_up.skipped.get(group.name, ())),
+        price=group.price,
+    )
+
+
+def _options(world: World, loop: Loop) -> Iterator[GrowthOption]:
+    choice = Choice(world, loop.templates)
+    for option in loop.scale_up.options:
+        yield GrowthOption(
+            group=option.group.name,
+            nodes=option.nodes,
+            pods=tuple(sorted(pod.key for pod in option.pods)),
+            similar=tuple(sorted(group.name for group in option.similar)),
+            waste=round(waste(option, choice), 4),
+            chosen=option is loop.scale_up.chosen,
+        )
+
+
+# --- pods
+
+
+def _pods(placed: PlaceResult, loop: Loop) -> Iterator[PodOutlook]:
+    found = loop.scale_up
+    group = "" if found.chosen is None else found.chosen.group.name
+    triggered = {pod.key for pod in found.triggered} if found.plan else set()
+    awaiting = {pod.key for pod in found.awaiting}
+    for each in placed.placements:
+        if each.good and each.node:
+            yield PodOutlook(pod=each.pod, outcome="placed", node=each.node)
+        elif each.outcome != "unschedulable":
+            yield PodOutlook(pod=each.pod, outcome="ignored", message=each.message)
+        elif each.pod in loop.placed:
+            yield PodOutlook(pod=each.pod, outcome="existing", node=loop.placed[each.pod])
+        elif each.pod in triggered:
+            yield PodOutlook(pod=each.pod, outcome="triggered", group=group)
+        elif each.pod in awaiting or each.pod not in found.remaining:
+            yield _left(each.pod, loop, helped=each.pod in awaiting)
+        else:
+            yield _helpless(each.pod, found)
+
+
+def _left(pod: str, loop: Loop, *, helped: bool) -> PodOutlook:
+    """A pod that waits for another loop, or that the autoscaler leaves to others."""
+    if pod in loop.ignored:
+        message = "cluster unhealthy" if not loop.healthy else "expendable, of a daemon set, or too new"
+        return PodOutlook(pod=pod, outcome="ignored" if loop.healthy else "helpless", message=message)
+    others = (option.group.name for option in loop.scale_up.options if any(pod == each.key for each in option.pods))
+    group = next(others, "") if helped else ""
+    return PodOutlook(pod=pod, outcome="awaiting", group=group)
+
+
+def _helpless(pod: str, found: ScaleUp) -> PodOutlook:
+    remaining = found.remaining[pod]
+    rejections = [
+        Rejection(group=group, plugin=status.plugin, reasons=status.reasons)
+        for group, status in remaining.rejected.items()
+    ]
+    rejections += [Rejection(group=group, reasons=tuple(reasons)) for group, reasons in remaining.skipped.items()]
+    return PodOutlook(pod=pod, outcome="helpless", message=found.why_not(pod), rejections=tuple(rejections))
+
+
+# --- nodes
+
+
+def _nodes(world: World) -> Iterator[NodeOutlook]:
+    """A loop now, and one when all that is unneeded has been so for long enough."""
+    autoscaler = StaticAutoscaler()
+    first = autoscaler.loop(world, up=False, down=True).scale_down
+    settings = [group.settings for group in world.groups]
+    waits = [max(each.scale_down_unneeded_time, each.scale_down_unready_time) for each in settings]
+    then = replace(world, now=world.now + max(waits, default=0) + SECOND)
+    second = autoscaler.loop(then, up=False, down=True).scale_down
+    for name in sorted(node.name for node in world.nodes):
+        yield _node(world, name, first, second)
+
+
+def _node(world: World, name: str, first: ScaleDown, second: ScaleDown) -> NodeOutlook:
+    group = world.groups.of(name)
+    if group is None or name not in first.candidates:
+        reason = "NotAutoscaled" if group is None else "NodeGroupMinSizeReached"
+        return NodeOutlook(
+            node=name, group="" if group is None else group.name, unneeded=False, moves={}, reason=reason
+        )
+    removal, used = first.unneeded.get(name), first.utilization.get(name)
+    later = second.unremovable.get(name)
+    why = first.unremovable.get(name) if removal is None else later
+    goes = any(name in part for part in second.removable or ())
+    deleted = any(name in part for part in second.deleted or ())
+    return NodeOutlook(
+        node=name,
+        group=group.name,
+        unneeded=removal is not None,
+        utilization=None if used is None else round(used.share, 4),
+        resource="" if used is None else used.resource,
+        moves={} if removal is None else dict(removal.moves),
+        after=group.settings.scale_down_unneeded_time / SECOND if removal is not None and goes else None,
+        first=deleted,
+        reason="" if why is None or goes else why.reason,
+        pod="" if why is None else why.pod,
+        pod_reason="" if why is None else why.pod_reason,
+    )

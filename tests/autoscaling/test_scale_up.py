@@ -1,0 +1,136 @@
+"""Scale-up: which group grows, by how many nodes, and why a pod gets none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import Prices
+from kwhatif.autoscaling.cluster_autoscaler.scale_up import ScaleUp
+from kwhatif.autoscaling.cluster_autoscaler.similar_groups import balanced
+from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import StaticAutoscaler
+from tests.autoscaling.worlds import group, ready_node, world
+from tests.builders import pod
+
+SMALL = ready_node("small", cpu="2", memory="4Gi", pods=10)
+LARGE = ready_node("large", cpu="8", memory="32Gi", pods=10)
+
+
+def scaled_up(*cpus: str, flags: dict[str, Any] | None = None, **more: Any) -> ScaleUp:
+    """A scale-up for pods that ask for so much cpu each, by a small and a large group, neither of which has a node."""
+    groups = [group("small", template=SMALL, **more.pop("small", {})), group("large", template=LARGE)]
+    pending = [pod(f"p{n}", cpu=cpu, memory="1Gi") for n, cpu in enumerate(cpus)]
+    return StaticAutoscaler().loop(world([], groups, pending=pending, flags=flags, **more)).scale_up
+
+
+def plan(found: ScaleUp) -> dict[str, int]:
+    return {each.group.name: each.to for each in found.plan}
+
+
+@pytest.mark.parametrize(
+    ("expander", "more", "grown"),
+    [
+        ("least-waste", {}, {"small": 2}),
+        ("most-pods", {}, {"large": 1}),
+        ("least-nodes", {}, {"large": 1}),
+        ("most-pods,least-nodes", {}, {"large": 1}),
+        ("random", {}, {"small": 2}),
+        ("priority", {"priorities": '{"10": ["small"], "20": ["lar.*"]}'}, {"large": 1}),
+        ("priority", {"priorities": '{"20": ["^small$"]}'}, {"small": 2}),
+        ("priority", {"priorities": '{"20": ["("]}'}, {"small": 2}),
+        ("priority", {}, {"small": 2}),
+    ],
+)
+def test_the_expander_chooses_the_group(expander: str, more: Any, grown: dict[str, int]) -> None:
+    pods = ("1800m", "1800m", "3") if "pods" in expander else ("1800m", "1800m")
+    assert plan(scaled_up(*pods, flags={"expander": expander}, **more)) == grown
+
+
+def test_the_cheapest_group_grows_for_the_price_expander() -> None:
+    dear, cheap = (group(name, template=SMALL, price=price) for name, price in (("dear", 2.0), ("cheap", 0.1)))
+    found = StaticAutoscaler().loop(
+        world(
+            [], [dear, cheap], pending=[pod("p", cpu="1")], flags={"expander": "price"}, prices=Prices({}, 0.03, 0.004)
+        )
+    )
+    assert plan(found.scale_up) == {"cheap": 1}
+
+
+def test_without_any_price_nothing_grows_for_the_price_expander() -> None:
+    found = scaled_up("1", flags={"expander": "price"})
+    assert found.result == "ScaleUpNoOptionsAvailable"
+    assert found.why_not("default/p0") == "2 expansion options filtered out and no longer considered"
+
+
+@pytest.mark.parametrize(
+    ("flags", "more", "grown"),
+    [
+        ({"max-nodes-per-scaleup": 1}, {}, {"small": 1}),
+        ({"max-nodes-total": 1}, {}, {"small": 1}),
+        ({"cores-total": "0:3"}, {}, {"small": 1}),
+        ({}, {"small": {"most": 1}}, {"small": 1}),
+        ({}, {"small": {"options": {"zero-or-max-node-scaling": True}}}, {"small": 10}),
+    ],
+    ids=["nodes at once", "nodes in all", "cores in all", "the group's own maximum", "all or none"],
+)
+def test_limits_cut_the_plan(flags: dict[str, Any], more: Any, grown: dict[str, int]) -> None:
+    assert plan(scaled_up("1800m", "1800m", flags={"expander": "random", **flags}, **more)) == grown
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"small": {"most": 0}}, "max node group size reached"),
+        ({"small": {"failed_scale_up": 1_772_452_700 * 10**9}}, "in backoff after failed scale-up"),
+        ({"flags": {"memory-total": "0:3"}}, 'exceeded quota: "cluster-wide", resources: memory'),
+    ],
+)
+def test_a_group_that_must_not_grow_is_skipped(more: Any, reason: str) -> None:
+    assert scaled_up("1", **more).skipped["small"] == [reason]
+
+
+def test_why_no_group_helps_is_told_group_by_group() -> None:
+    found = scaled_up("12")
+    assert {name: status.plugin for name, status in found.remaining["default/p0"].rejected.items()} == {
+        "small": "NodeResourcesFit",
+        "large": "NodeResourcesFit",
+    }
+    assert found.events() == {
+        "default/p0": "NotTriggerScaleUp: pod didn't trigger scale-up: 2 Insufficient cpu",
+    }
+
+
+@pytest.mark.parametrize(
+    ("sizes", "count", "shared"),
+    [
+        ([(1, 10), (3, 10)], 4, [4, 4]),
+        ([(1, 2), (3, 10)], 4, [2, 6]),
+        ([(0, 1), (0, 1)], 5, [1, 1]),
+        ([(2, 2), (3, 9)], 1, [4]),
+    ],
+    ids=["the smallest first", "up to the maximum", "no more than fit", "full ones are left out"],
+)
+def test_similar_groups_share_what_is_new(sizes: list[tuple[int, int]], count: int, shared: list[int]) -> None:
+    groups = [
+        group(f"g{n}", [ready_node(f"g{n}-{k}") for k in range(size)], most=most)
+        for n, (size, most) in enumerate(sizes)
+    ]
+    assert sorted(each.to for each in balanced(groups, count)) == shared
+
+
+def test_pods_that_are_not_for_the_autoscaler_are_left_alone() -> None:
+    pods = [
+        pod("expendable", cpu="1", priority=-11),
+        pod("daemon", cpu="1", owner=("apps/v1", "DaemonSet", "agents")),
+    ]
+    found = StaticAutoscaler().loop(world([], [group("small", template=SMALL)], pending=pods))
+    assert found.ignored == ["default/daemon", "default/expendable"]
+    assert found.scale_up.result == "ScaleUpNotNeeded"
+
+
+def test_a_pod_that_fits_where_there_is_room_needs_no_node() -> None:
+    node = ready_node("n")
+    found = StaticAutoscaler().loop(world([node], [group("g", [node])], pending=[pod("p", cpu="1")]))
+    assert found.placed == {"default/p": "n"}
+    assert found.scale_up.result == "ScaleUpNotNeeded"

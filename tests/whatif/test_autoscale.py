@@ -1,0 +1,128 @@
+"""``autoscale``: the scheduler first, then the autoscaler; and the documents that it reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import kwhatif
+from kwhatif.results.autoscale import AutoscaleResult
+from tests.cli.running import TESTS, refused, run
+
+SAMPLE = TESTS.parent / "samples" / "autoscaled"
+CLUSTER, GROUPS = str(SAMPLE / "cluster.yaml"), str(SAMPLE / "groups.yaml")
+HEAD = "apiVersion: kwhatif.dev/v1\nkind: NodeGroups\n"
+
+
+def autoscaled(*names: str, scale_down: bool = False) -> AutoscaleResult:
+    manifests = [SAMPLE / f"{name}.yaml" for name in names]
+    return kwhatif.autoscale(manifests, snapshot=CLUSTER, groups=GROUPS, scale_down=scale_down)
+
+
+def test_the_scheduler_goes_first() -> None:
+    outlooks = {each.pod.partition("/")[2]: each for each in autoscaled("web").pods}
+    counts = [each.outcome for each in outlooks.values()]
+    assert [counts.count(outcome) for outcome in ("placed", "triggered", "helpless")] == [3, 3, 1]
+    assert outlooks["warehouse"].message == (
+        "1 node(s) had untolerated taint(s), 2 Insufficient cpu, 2 Insufficient memory"
+    )
+
+
+def test_a_pod_that_nobody_helps_is_a_no() -> None:
+    assert autoscaled("web").exit_code == 1
+    assert autoscaled("training").exit_code == 0
+
+
+def test_a_group_grows_from_zero_by_its_template() -> None:
+    (growth,) = autoscaled("training").plan
+    assert (growth.group, growth.size, growth.to, growth.cost) == ("gpu", 0, 1, 2854.3)
+
+
+def test_nodes_that_go_and_nodes_that_stay_are_told_with_the_reason() -> None:
+    nodes = {each.node: each for each in autoscaled(scale_down=True).nodes}
+    assert [name for name, each in nodes.items() if each.unneeded] == ["general-c"]
+    assert nodes["general-c"].moves == {"shop/report-1": "general-b"}
+    assert (nodes["general-c"].after, nodes["general-c"].first) == (600, True)
+    assert nodes["memory-a"].reason == "NodeGroupMinSizeReached"
+
+
+def test_what_is_left_to_chance_is_told(tmp_path: Path) -> None:
+    groups = tmp_path / "groups.yaml"
+    groups.write_text(HEAD + "groups: [{name: one, max: 1, price: 1, template: {like: general-a}}]\n")
+    found = kwhatif.autoscale([SAMPLE / "web.yaml"], snapshot=CLUSTER, groups=groups)
+    assert (found.chance.orders, found.chance.plans) == (6, ()), "one node, whoever gets it"
+    helped = {each.pod for each in found.pods if each.outcome == "triggered"}
+    assert len(helped) == 2 < len(found.chance.pods)
+    ran = run("autoscale", str(SAMPLE / "web.yaml"), "--snapshot", CLUSTER, "--groups", str(groups))
+    assert "Left to chance, by the order in which nodes and pods are listed: which pods are helped: " in ran.out
+
+
+BAD = [
+    ("groups: []\nflags: {expandr: random}", "$.flags.expandr: unknown flag", "did you mean expander?"),
+    ("groups: []\nflags: {expander: dearest}", "$.flags.expander: expected one of", "found dearest"),
+    ("groups: []\nflags: {cores-total: many}", "$.flags.cores-total", "min:max"),
+    ("groups: []\nflags: {scale-down-unneeded-time: soon}", "$.flags.scale-down-unneeded-time", "invalid duration"),
+    ("groups: [{name: g, min: 3, max: 2}]", "$.groups[0].max", "expected at least min, which is 3, found 2"),
+    ("groups: [{name: g, nodes: {names: [general-x]}}]", "$.groups[0].nodes.names[0]", "did you mean general-"),
+    (
+        "groups: [{name: g, nodes: {labels: {pool: general}}}, {name: h, nodes: {names: [general-a]}}]",
+        "$.groups[1].nodes",
+        "node general-a is of group g already",
+    ),
+    ("groups: [{name: g}, {name: g}]", "$.groups[1].name", "there is a group g already"),
+    ("groups: [{name: g, template: {labels: {a: b}}}]", "$.groups[0].template", "expected capacity"),
+    ("groups: [{name: g, template: {capacity: {cpu: 1}}}]", "$.groups[0].template.capacity", "an amount of memory"),
+    ("groups: [{name: g, template: {like: nobody}}]", "$.groups[0].template.like", "no node nobody"),
+    ("groups: [{name: g, nodes: {providerID: '('}}]", "$.groups[0].nodes.providerID", "error parsing regexp"),
+    ("groups: [{name: g, size: 2}]", "$.groups[0]", 'unknown field "size"'),
+    ("groups: [{name: g, min: -1}]", "$.groups[0].min", "0"),
+]
+
+
+@pytest.mark.parametrize(("text", "place", "problem"), BAD, ids=[place for _, place, _ in BAD])
+def test_a_document_that_is_wrong_is_refused_with_the_place(
+    text: str, place: str, problem: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "groups.yaml"
+    path.write_text(HEAD + text)
+    error = refused("autoscale", "--snapshot", CLUSTER, "--groups", str(path))
+    assert f"groups.yaml: {place}" in error
+    assert problem in error
+
+
+def test_groups_are_found_by_labels_and_by_the_autoscalers_own_flags(tmp_path: Path) -> None:
+    snapshot = tmp_path / "cluster.yaml"
+    snapshot.write_text(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {eks.amazonaws.com/nodegroup: general}}\n---\n"
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: autoscaler, namespace: kube-system}\n"
+        "spec: {template: {spec: {containers: [{name: c, command: [./cluster-autoscaler, --expander=random, "
+        "'--nodes=1:9:general', '--nodes=0:3:spot', --v=4]}]}}}\n"
+    )
+    ran = run("autoscale", "groups", "--snapshot", str(snapshot))
+    assert ran.code == 0
+    assert ran.out.splitlines() == [
+        "apiVersion: kwhatif.dev/v1",
+        "kind: NodeGroups",
+        "flags:",
+        "  expander:",
+        "  - random",
+        "groups:",
+        "- name: general",
+        "  min: 1",
+        "  max: 9",
+        "  nodes:",
+        "    labels:",
+        "      eks.amazonaws.com/nodegroup: general",
+        "  source: label eks.amazonaws.com/nodegroup of nodes",
+        "- name: spot",
+        "  max: 3",
+        "  source: --nodes of Deployment kube-system/autoscaler",
+    ]
+    path = tmp_path / "groups.yaml"
+    path.write_text(ran.out)
+    assert run("autoscale", "--snapshot", str(snapshot), "--groups", str(path)).code == 0
+
+
+def test_a_snapshot_without_groups_is_a_no() -> None:
+    assert run("autoscale", "groups", "--snapshot", CLUSTER).code == 1
