@@ -66,6 +66,10 @@ class CSIPersistentVolumeSource(Base):
     volume_handle: str | None = None
 
 
+class LocalPath(Base):
+    """A directory or disk of one node; which one does not matter here."""
+
+
 class PersistentVolumeSpec(Base):
     capacity: ResourceList | None = None
     access_modes: list[str] | None = None
@@ -78,6 +82,8 @@ class PersistentVolumeSpec(Base):
     aws_elastic_block_store: DiskSource | None = None
     azure_disk: DiskSource | None = None
     cinder: DiskSource | None = None
+    local: LocalPath | None = None
+    host_path: LocalPath | None = None
     volume_attributes_class_name: str | None = None
 
 

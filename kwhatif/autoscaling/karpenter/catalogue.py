@@ -1,0 +1,241 @@
+"""The cloud's catalogue: instance types with their offerings, as columns.
+
+Axis T is the type, in the cloud's order; axis O the offering, type by type. What a requirement leaves of either is
+worked out once for each requirement there ever is. Upstream: pkg/cloudprovider/types.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kwhatif.autoscaling.karpenter.amounts import Amounts, less
+from kwhatif.autoscaling.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, RESERVATION_ID, RESERVED, ZONE
+from kwhatif.autoscaling.karpenter.requirement import Requirement
+from kwhatif.autoscaling.karpenter.requirements import Requirements, agree, both, of_labels
+
+Types = NDArray[np.intp]
+"""Rows of types that are left, in the cloud's order unless something else is said."""
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Offering:
+    """A type in a zone, for a price by the hour."""
+
+    zone: str
+    capacity_type: str
+    price: float
+    available: bool = True
+    reservation: str = ""
+    reserved_capacity: int = 0
+
+    @cached_property
+    def requirements(self) -> Requirements:
+        held = (self.reservation,) if self.reservation else ()
+        return both(
+            {},
+            Requirement.of(ZONE, "In", (self.zone,)),
+            Requirement.of(CAPACITY_TYPE, "In", (self.capacity_type,)),
+            Requirement.of(RESERVATION_ID, "In" if held else "DoesNotExist", held),
+        )
+
+
+@dataclass(frozen=True)
+class InstanceType:
+    """A machine: what it has, what of that is not for pods, and where it is to be had."""
+
+    name: str
+    labels: Mapping[str, str]
+    capacity: Amounts
+    overhead: Amounts
+    offerings: tuple[Offering, ...]
+
+    @cached_property
+    def allocatable(self) -> Amounts:
+        """What is left for pods; huge pages are taken off the memory."""
+        left = less(self.capacity, self.overhead)
+        for name, amount in self.capacity.items():
+            if name.startswith("hugepages-"):
+                left["memory"] = max(left.get("memory", 0) - amount, 0)
+        return left
+
+    @cached_property
+    def requirements(self) -> Requirements:
+        """Its labels and name, and the zones and capacity types of what is available."""
+        there = [offering for offering in self.offerings if offering.available]
+        return both(
+            of_labels(self.labels),
+            Requirement.of(INSTANCE_TYPE, "In", (self.name,)),
+            Requirement.of(ZONE, "In", {offering.zone for offering in there}),
+            Requirement.of(CAPACITY_TYPE, "In", {offering.capacity_type for offering in there}),
+        )
+
+
+class Catalogue:
+    """All types of a cloud, as columns."""
+
+    def __init__(self, types: Sequence[InstanceType]) -> None:
+        self.types = tuple(types)
+        self.offerings = tuple(each for type_ in self.types for each in type_.offerings)
+        owners = [row for row, type_ in enumerate(self.types) for _ in type_.offerings]
+        self._owner: Types = np.array(owners, dtype=np.intp)
+        self._available: Mask = np.array([each.available for each in self.offerings], dtype=bool)
+        self._price = np.array([each.price for each in self.offerings], dtype=np.float64)
+        self._resources = sorted({name for type_ in self.types for name in type_.capacity})
+        self._column = {name: place for place, name in enumerate(self._resources)}
+        self._allocatable = self._table([type_.allocatable for type_ in self.types])
+        self._capacity = self._table([type_.capacity for type_ in self.types])
+        self._broken: Mask = (self._allocatable < 0).any(axis=1) if self.types else np.zeros(0, dtype=bool)
+        self._suiting: dict[Requirement, Mask] = {}
+        self._offering: dict[Requirement, Mask] = {}
+        self._offered: dict[tuple[Requirement | None, ...], tuple[Mask, Mask]] = {}
+
+    def _table(self, rows: Sequence[Amounts]) -> NDArray[np.int64]:
+        table = np.zeros((len(rows), len(self._resources)), dtype=np.int64)
+        for row, found in enumerate(rows):
+            for name, amount in found.items():
+                if name in self._column:
+                    table[row, self._column[name]] = amount
+        return table
+
+    def rows(self, names: Iterable[str] | None) -> Types:
+        """Types by name, all of them if None."""
+        if names is None:
+            return np.arange(len(self.types), dtype=np.intp)
+        meant = set(names)
+        return np.array([row for row, each in enumerate(self.types) if each.name in meant], dtype=np.intp)
+
+    # --- what is left
+
+    def compatible(self, requirements: Requirements) -> Mask:
+        """bool[T]: types of which no label says otherwise."""
+        found = np.ones(len(self.types), dtype=bool)
+        for requirement in requirements.values():
+            found &= self._mask(requirement)
+        return found
+
+    def _mask(self, requirement: Requirement) -> Mask:
+        found = self._suiting.get(requirement)
+        if found is None:
+            there = (type_.requirements.get(requirement.key) for type_ in self.types)
+            found = np.array([mine is None or agree(mine, requirement) for mine in there], dtype=bool)
+            self._suiting[requirement] = found
+        return found
+
+    def fitting(self, requests: Amounts) -> Mask:
+        """bool[T]: types that hold the requests."""
+        asked = np.zeros(len(self._resources), dtype=np.int64)
+        for name, amount in requests.items():
+            if name in self._column:
+                asked[self._column[name]] = amount
+            elif amount > 0:
+                return np.zeros(len(self.types), dtype=bool)
+        return np.asarray((self._allocatable >= asked).all(axis=1) & ~self._broken, dtype=bool)
+
+    def roomiest(self, types: Types) -> Amounts:
+        """The most that any of these types has for pods, resource by resource."""
+        most = self._allocatable[types].max(axis=0) if len(types) else np.zeros(len(self._resources), dtype=np.int64)
+        return dict(zip(self._resources, most.tolist(), strict=True))
+
+    def offered(self, requirements: Requirements) -> Mask:
+        """bool[T]: types with an available offering that meets the requirements."""
+        return self._offers(requirements)[1]
+
+    def suitable(self, requirements: Requirements) -> Mask:
+        """bool[O]: available offerings that meet the requirements."""
+        return self._offers(requirements)[0]
+
+    def _offers(self, requirements: Requirements) -> tuple[Mask, Mask]:
+        asked = tuple(requirements.get(key) for key in (ZONE, CAPACITY_TYPE, RESERVATION_ID))
+        found = self._offered.get(asked)
+        if found is None:
+            offers = self._available.copy()
+            for requirement in asked:
+                if requirement is not None:
+                    offers &= self._offering_mask(requirement)
+            types = np.zeros(len(self.types), dtype=bool)
+            types[self._owner[offers]] = True
+            found = self._offered[asked] = (offers, types)
+        return found
+
+    def _offering_mask(self, requirement: Requirement) -> Mask:
+        found = self._offering.get(requirement)
+        if found is None:
+            there = (each.requirements[requirement.key] for each in self.offerings)
+            found = np.array([agree(requirement, its) for its in there], dtype=bool)
+            self._offering[requirement] = found
+        return found
+
+    def within(self, types: Types, limits: Amounts) -> Types:
+        """Those of the types whose capacity exceeds none of the limits."""
+        keep = np.ones(len(types), dtype=bool)
+        for name, limit in limits.items():
+            column = self._column.get(name)
+            keep &= (self._capacity[types, column] if column is not None else np.zeros(len(types))) <= limit
+        return types[keep]
+
+    def largest(self, types: Types) -> Amounts:
+        """The greatest capacity of any of the types, resource by resource."""
+        return dict(zip(self._resources, self._capacity[types].max(axis=0).tolist(), strict=True))
+
+    def distinct(self, types: Types, key: str) -> int:
+        """How many values the types have for a label, together."""
+        found: set[str] = set()
+        for row in types:
+            there = self.types[row].requirements.get(key)
+            found.update(there.values if there else ())
+        return len(found)
+
+    # --- prices
+
+    def by_price(self, types: Types, requirements: Requirements) -> Types:
+        """The types in the order of their cheapest offerings that meet the requirements; equals stay in order."""
+        cheapest = np.full(len(self.types), np.inf)
+        offers = self.suitable(requirements)
+        np.minimum.at(cheapest, self._owner[offers], self._price[offers])
+        return types[np.argsort(cheapest[types], kind="stable")]
+
+    def offers_of(self, row: int, requirements: Requirements) -> list[Offering]:
+        """The available offerings of a type that meet the requirements, in their order."""
+        places = np.flatnonzero((self._owner == row) & self.suitable(requirements))
+        return [self.offerings[place] for place in places]
+
+    def cheapest(self, types: Types, requirements: Requirements) -> tuple[int, Offering] | None:
+        """The cheapest available offering of the types that meets the requirements, with its type."""
+        if not len(types):
+            return None
+        first = int(self.by_price(types, requirements)[0])
+        offers = self.offers_of(first, requirements)
+        return (first, min(offers, key=lambda each: each.price)) if offers else None
+
+    def reservations(self, types: Iterable[int]) -> dict[str, int]:
+        """Reservation -> how many machines it still has, the least that an offering of the types says."""
+        found: dict[str, int] = {}
+        for row in types:
+            for each in self.types[row].offerings:
+                if each.capacity_type == RESERVED:
+                    found[each.reservation] = min(
+                        found.get(each.reservation, each.reserved_capacity), each.reserved_capacity
+                    )
+        return found
+
+    def reserved_offers(self, types: Types, requirements: Requirements) -> list[Offering]:
+        """Reserved offerings of the types that are available and meet the requirements, type by type."""
+        if not self._has_reserved:
+            return []
+        suitable = self.suitable(requirements)
+        wanted = set(types.tolist())
+        return [
+            self.offerings[place]
+            for place in np.flatnonzero(suitable)
+            if self.offerings[place].capacity_type == RESERVED and int(self._owner[place]) in wanted
+        ]
+
+    @cached_property
+    def _has_reserved(self) -> bool:
+        return any(each.capacity_type == RESERVED for each in self.offerings)

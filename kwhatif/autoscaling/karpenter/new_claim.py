@@ -1,0 +1,298 @@
+"""A machine to be bought: requirements, the pods that are to run on it, and the instance types that are left.
+
+Upstream: pkg/controllers/provisioning/scheduling/nodeclaim.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kwhatif.api.quantity import Quantity
+from kwhatif.autoscaling.karpenter import amounts
+from kwhatif.autoscaling.karpenter.amounts import Amounts, fit, total
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Offering, Types
+from kwhatif.autoscaling.karpenter.host_ports import HostPorts
+from kwhatif.autoscaling.karpenter.labels import (
+    CAPACITY_TYPE,
+    HOSTNAME,
+    INSTANCE_TYPE,
+    RESERVATION_ID,
+    RESERVED,
+    RESTRICTED,
+    WELL_KNOWN,
+)
+from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate
+from kwhatif.autoscaling.karpenter.requirement import Requirement
+from kwhatif.autoscaling.karpenter.requirements import Requirements, both, incompatible, spelt
+from kwhatif.autoscaling.karpenter.reservations import Reservations
+from kwhatif.autoscaling.karpenter.taints import untolerated
+from kwhatif.autoscaling.karpenter.topology import Topology
+from kwhatif.autoscaling.karpenter.wants import Wants
+
+MOST_TYPES = 600
+"""How many instance types a NodeClaim names at most."""
+
+
+class Unsuitable(Exception):
+    """Why a pod cannot go to a NodeClaim, in Karpenter's words. ``reserved``: only for want of reserved capacity.
+
+    ``for_good``: whatever else happens in the round, pods of this shape never can.
+    """
+
+    def __init__(self, *reasons: str, reserved: bool = False, for_good: bool = False) -> None:
+        super().__init__(*reasons)
+        self.reasons = reasons
+        self.reserved = reserved
+        self.for_good = for_good
+
+
+@dataclass(frozen=True)
+class Daemons:
+    """The daemon pods that every machine of a NodePool carries: what they ask for, together, and their ports."""
+
+    quantities: Sequence[Mapping[str, Quantity]]
+    requests: Amounts
+    ports: HostPorts
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """What taking a pod would make of a NodeClaim."""
+
+    requirements: Requirements
+    types: Types
+    requests: Amounts
+    reserved: tuple[Offering, ...]
+
+
+@dataclass(frozen=True)
+class World:
+    """What all NodeClaims of a round share. ``strict``: a pod that could have reserved capacity waits for it."""
+
+    catalogue: Catalogue
+    topology: Topology
+    reservations: Reservations
+    reserves: bool
+    strict: bool
+
+
+class NewClaim:
+    """A NodeClaim as it grows. Its host name is its own."""
+
+    def __init__(
+        self, template: NodeClaimTemplate, world: World, daemons: Daemons, types: Types, hostname: str
+    ) -> None:
+        self.template = template
+        self.pods: list[Wants] = []
+        self.types = types
+        self.requests = daemons.requests
+        self.requirements = both(template.requirements, Requirement.of(HOSTNAME, "In", (hostname,)))
+        self.lowered_minimum = False
+        self.reserved: tuple[Offering, ...] = ()
+        self._daemons = daemons
+        self._world = world
+        self._hostname = hostname
+        self._taints = template.pool.taints
+        self._ports = daemons.ports.copy()
+        self._never: set[int] = set()
+        self._roomiest: Amounts | None = None
+
+    def add(self, wants: Wants, places: Sequence[Requirements], *, relax_minimum: bool = False) -> None:
+        """Take the pod. Raises Unsuitable if that cannot be."""
+        found = self._fit(wants, places, relax_minimum=relax_minimum)
+        if not self.pods:
+            before = self.requirements
+            self.lowered_minimum = any(
+                (each.min_values or 0) > (found.requirements[key].min_values or 0)
+                for key, each in before.items()
+                if each.min_values is not None and found.requirements[key].min_values is not None
+            )
+        self.pods.append(wants)
+        self.types, self.requests, self.requirements = found.types, found.requests, found.requirements
+        self._roomiest = None
+        topology = self._world.topology
+        topology.register_host(self._hostname)
+        topology.record(wants, self._taints, found.requirements)
+        self._ports.take(wants.key, wants.ports)
+        self._world.reservations.hold(self._hostname, found.reserved)
+        self.reserved = found.reserved
+
+    def hopeless(self, wants: Wants) -> bool:
+        """Whether the pod certainly cannot go here: pods of its shape never could, or it is too large for what is left."""
+        if wants.shape in self._never:
+            return True
+        if self._roomiest is None:
+            self._roomiest = self._world.catalogue.roomiest(self.types)
+        together = {name: amount + self.requests.get(name, 0) for name, amount in wants.requests.items()}
+        if not fit(together, self._roomiest):
+            self._never.add(wants.shape)
+            return True
+        return False
+
+    def never(self, wants: Wants) -> None:
+        self._never.add(wants.shape)
+
+    def _fit(self, wants: Wants, places: Sequence[Requirements], *, relax_minimum: bool) -> _Fit:
+        repelled = untolerated(self._taints, wants.tolerations)
+        if repelled:
+            raise Unsuitable(*repelled, for_good=True)
+        clash = self._ports.clash(wants.key, wants.ports)
+        if clash:
+            raise Unsuitable(f"checking host port usage, {clash}", for_good=True)
+        wrong = incompatible(self.requirements, wants.requirements, WELL_KNOWN)
+        if wrong:
+            raise Unsuitable(f"incompatible requirements, {'; '.join(wrong)}", for_good=True)
+        asked = both(self.requirements, *wants.requirements.values())
+        problem: Unsuitable | None = None
+        for place in places or (None,):
+            try:
+                return self._fit_at(wants, asked, place, relax_minimum=relax_minimum)
+            except Unsuitable as error:
+                problem = error
+        assert problem is not None
+        raise problem
+
+    def _fit_at(self, wants: Wants, asked: Requirements, place: Requirements | None, *, relax_minimum: bool) -> _Fit:
+        if place is not None:
+            wrong = incompatible(asked, place, WELL_KNOWN)
+            if wrong:
+                raise Unsuitable(f"incompatible volume requirements, {'; '.join(wrong)}")
+            asked = both(asked, *place.values())
+        narrowed, complaint = self._world.topology.narrowed(wants, self._taints, asked)
+        if complaint:
+            raise Unsuitable(complaint)
+        wrong = incompatible(asked, narrowed, WELL_KNOWN)
+        if wrong:
+            raise Unsuitable(*wrong)
+        requirements = both(asked, *narrowed.values())
+        requests = total((self.requests, wants.requests))
+        types, minimum = left_of(
+            self._world.catalogue,
+            self.types,
+            requirements,
+            requests,
+            relax_minimum=relax_minimum,
+            quantities=(*self._daemons.quantities, wants.quantities),
+        )
+        requirements = {**requirements, **{k: replace(requirements[k], min_values=n) for k, n in minimum.items()}}
+        return _Fit(requirements, types, requests, self._reserved(types, requirements))
+
+    def _reserved(self, types: Types, requirements: Requirements) -> tuple[Offering, ...]:
+        """The reservations that the machine might be launched from."""
+        if not self._world.reserves:
+            return ()
+        offers = self._world.catalogue.reserved_offers(types, requirements)
+        held = tuple(each for each in offers if self._world.reservations.may_hold(self._hostname, each))
+        if self._world.strict and not held:
+            if offers:
+                raise Unsuitable(
+                    "one or more instance types with compatible reserved offerings are available, but could not be "
+                    "reserved",
+                    reserved=True,
+                )
+            if self.reserved:
+                raise Unsuitable(
+                    "satisfying updated nodeclaim constraints would remove all compatible reserved offering options",
+                    reserved=True,
+                )
+        return held
+
+    # --- once all pods have their places
+
+    def settle(self) -> None:
+        """As it would be created: by no host name, on reserved capacity if any is held, its types by price."""
+        found = {key: each for key, each in self.requirements.items() if key != HOSTNAME}
+        if self.reserved:
+            found[CAPACITY_TYPE] = Requirement.of(CAPACITY_TYPE, "In", (RESERVED,))
+            held = Requirement.of(RESERVATION_ID, "In", {each.reservation for each in self.reserved})
+            found = dict(both(found, held))
+        self.requirements = found
+        self.types = self._world.catalogue.by_price(self.types, found)[:MOST_TYPES]
+
+    def created(self) -> Requirements:
+        """The requirements of the NodeClaim that is created: its types by name, the capacity types that these can have."""
+        catalogue = self._world.catalogue
+        names = [catalogue.types[row].name for row in self.types]
+        there = self.requirements.get(INSTANCE_TYPE)
+        named = Requirement.of(INSTANCE_TYPE, "In", names, there.min_values if there else None)
+        found = both(self.requirements, named)
+        kinds = {each.capacity_type for row in self.types for each in catalogue.offers_of(int(row), found)}
+        return both(found, Requirement.of(CAPACITY_TYPE, "In", kinds)) if kinds else found
+
+    def labels(self) -> Mapping[str, str]:
+        """Its labels: the template's, and those of which a single value is left."""
+        resolved = {
+            key: each.ordered[0]
+            for key, each in self.requirements.items()
+            if key not in WELL_KNOWN and key not in RESTRICTED and each.operator == "In" and len(each.values) == 1
+        }
+        return {**self.template.labels, **resolved}
+
+
+def left_of(
+    catalogue: Catalogue,
+    types: Types,
+    requirements: Requirements,
+    requests: Amounts,
+    *,
+    relax_minimum: bool,
+    quantities: Sequence[Mapping[str, Quantity]] = (),
+) -> tuple[Types, Mapping[str, int]]:
+    """The types that meet the requirements, hold the requests and are offered, and what minimums had to be lowered to.
+
+    Raises Unsuitable if none is left.
+    """
+    suits, holds, offered = (
+        mask[types]
+        for mask in (catalogue.compatible(requirements), catalogue.fitting(requests), catalogue.offered(requirements))
+    )
+    left = types[suits & holds & offered]
+    lacking = {
+        key: count
+        for key, each in requirements.items()
+        if each.min_values is not None and len(left) and (count := catalogue.distinct(left, key)) < each.min_values
+    }
+    about = ""
+    if not len(left) or (lacking and not relax_minimum):
+        about = f"requirements={spelt(requirements)}, resources={amounts.spelt(quantities)}"
+    if lacking and not relax_minimum:
+        keys = " ".join(sorted(lacking))
+        raise Unsuitable(f"minValues requirement is not met for label(s) (label(s)=[{keys}]), {about}")
+    if not len(left):
+        said = _nothing_left(suits, holds, offered)
+        raise Unsuitable(f"{said}, {about}", for_good=said == "no instance type has enough resources")
+    return left, lacking
+
+
+def _nothing_left(suits: np.ndarray, holds: np.ndarray, offered: np.ndarray) -> str:
+    """Which criteria leave no type, alone or together."""
+    met, room, offer = bool(suits.any()), bool(holds.any()), bool(offered.any())
+    alone = [
+        text
+        for there, text in (
+            (met, "met the scheduling requirements"),
+            (room, "had enough resources"),
+            (offer, "had a required offering"),
+        )
+        if not there
+    ]
+    if len(alone) > 1:
+        return f"no instance type {' or '.join(alone)}"
+    if not met:
+        return "no instance type met all requirements"
+    if not room:
+        return "no instance type has enough resources"
+    if not offer:
+        return "no instance type has the required offering"
+    if (suits & holds & ~offered).any():
+        return (
+            "no instance type which met the scheduling requirements and had enough resources, had a required offering"
+        )
+    if (holds & offered & ~suits).any():
+        return "no instance type which had enough resources and the required offering met the scheduling requirements"
+    if (suits & offered & ~holds).any():
+        return "no instance type which met the scheduling requirements and the required offering had the required resources"
+    return "no instance type met the requirements/resources/offering tuple"

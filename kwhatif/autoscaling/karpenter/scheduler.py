@@ -1,0 +1,295 @@
+"""One simulated round: each pod to an existing node, to a new NodeClaim of this round, or to one more.
+
+Upstream: pkg/controllers/provisioning/scheduling/scheduler.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.api.core import Pod
+from kwhatif.autoscaling.karpenter.amounts import Amounts, amounts, less, total
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Types
+from kwhatif.autoscaling.karpenter.existing_node import ExistingNode
+from kwhatif.autoscaling.karpenter.host_ports import HostPorts
+from kwhatif.autoscaling.karpenter.labels import WELL_KNOWN
+from kwhatif.autoscaling.karpenter.new_claim import Daemons, NewClaim, Unsuitable, World, left_of
+from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate, NodePool, by_weight, pool_requirements
+from kwhatif.autoscaling.karpenter.queue import Queue
+from kwhatif.autoscaling.karpenter.requirements import Requirements, both, incompatible, of_labels
+from kwhatif.autoscaling.karpenter.reservations import Reservations
+from kwhatif.autoscaling.karpenter.state import NODES, ClusterState, StateNode
+from kwhatif.autoscaling.karpenter.taints import untolerated
+from kwhatif.autoscaling.karpenter.topology import Topology
+from kwhatif.autoscaling.karpenter.topology_group import Domains
+from kwhatif.autoscaling.karpenter.volumes import Missing, Used
+from kwhatif.autoscaling.karpenter.wants import Wants
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How Karpenter was started, as far as it matters here."""
+
+    ignores_preferences: bool = False
+    best_effort_minimum: bool = False
+    reserved_capacity: bool = True
+    spot_to_spot: bool = False
+    volume_places_known: bool = True
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a cloud offers to a NodePool."""
+
+    pool: NodePool
+    types: Types
+
+
+@dataclass
+class Round:
+    """What a round came to. ``errors`` are in Karpenter's words, ``unsettled`` pods wait for reserved capacity alone."""
+
+    placed: dict[str, str] = field(default_factory=dict)
+    on_nodes: list[ExistingNode] = field(default_factory=list)
+    claims: list[NewClaim] = field(default_factory=list)
+    errors: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    relaxed: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+_NONE_LEFT = "NodePool requirements filtered out all compatible available instance types"
+
+
+class Scheduler:
+    """Simulates one round for these pods, on these nodes and what may be bought besides."""
+
+    def __init__(
+        self,
+        cluster: ClusterState,
+        nodes: Sequence[StateNode],
+        offers: Sequence[Offer],
+        catalogue: Catalogue,
+        daemons: Sequence[Wants],
+        pods: Sequence[Pod],
+        settings: Settings,
+        *,
+        strict: bool,
+    ) -> None:
+        shapes: dict[Hashable, int] = {}
+        self._pods = [Wants.of(pod, ignores_preferences=settings.ignores_preferences, shapes=shapes) for pod in pods]
+        self._settings = settings
+        self._catalogue = catalogue
+        self._volumes = cluster.volumes
+        self._places: dict[int, Sequence[Requirements]] = {}
+        self._used: dict[int, Used | None] = {}
+        self._concerned: dict[int, bool] = {}
+        pools = {pool.name: pool for pool in by_weight([offer.pool for offer in offers])}
+        offered = {offer.pool.name: offer.types for offer in offers}
+        # Constraints of a pod whose volumes lead nowhere are unknown until it fails for the first time.
+        counted = [wants for wants in self._pods if self._find_places(wants)]
+        self._topology = Topology(cluster, nodes, _domains(pools.values(), offered, catalogue), counted)
+        rows = {int(row) for types in offered.values() for row in types}
+        self._world = World(
+            catalogue,
+            self._topology,
+            Reservations(catalogue.reservations(sorted(rows))),
+            settings.reserved_capacity,
+            strict,
+        )
+        self.found = Round()
+        self._learns = any(taint.effect == "PreferNoSchedule" for pool in pools.values() for taint in pool.taints)
+        self._templates: list[tuple[NodeClaimTemplate, Types]] = []
+        for pool in pools.values():
+            self._consider(pool, offered[pool.name])
+        self._left = {pool.name: amounts(pool.spec.limits) for pool in pools.values() if pool.spec.limits is not None}
+        willing = list(daemons)
+        requests = [_suiting(template, willing) for template, _ in self._templates]
+        # They are asked once more for their ports, and by then are content with what the last pool wanted of them.
+        ports = [_suiting(template, willing) for template, _ in self._templates]
+        self._daemons = {
+            template.name: _together(asked, taking)
+            for (template, _), asked, taking in zip(self._templates, requests, ports, strict=True)
+        }
+        self._nodes = [self._existing(node, willing) for node in nodes]
+        self._nodes.sort(key=lambda node: (not node.state.initialized, node.state.name))
+        self._made = 0
+
+    def _find_places(self, wants: Wants) -> bool:
+        """Whether it is known where the pod's volumes may be."""
+        self._used[id(wants.pod)] = self._volumes.of_pod(wants.pod)
+        try:
+            self._places[id(wants.pod)] = self._volumes.places(wants.pod)
+        except Missing:
+            self._places[id(wants.pod)] = ()
+            return False
+        return True
+
+    def _consider(self, pool: NodePool, types: Types) -> None:
+        template = NodeClaimTemplate(pool)
+        try:
+            left, _ = left_of(
+                self._catalogue,
+                types,
+                template.requirements,
+                {},
+                relax_minimum=self._settings.best_effort_minimum,
+            )
+        except Unsuitable as error:
+            short = " due to minValues incompatibility" if error.reasons[0].startswith("minValues") else ""
+            self.found.skipped[pool.name] = f"{_NONE_LEFT}{short}"
+            return
+        self._templates.append((template, left))
+
+    def _existing(self, node: StateNode, daemons: Iterable[Wants]) -> ExistingNode:
+        labels = of_labels(node.labels)
+        expected = [
+            wants
+            for wants in daemons
+            if not untolerated(node.taints, wants.tolerations) and not incompatible(labels, wants.strict_requirements)
+        ]
+        if node.pool in self._left:
+            self._left[node.pool] = less(self._left[node.pool], node.capacity)
+        return ExistingNode(node, self._topology, expected)
+
+    # --- the round
+
+    def solve(self) -> Round:
+        """Try all pods until nothing gets any further."""
+        queue = Queue(self._pods)
+        errors: dict[str, Unsuitable] = {}
+        while (wants := queue.pop()) is not None:
+            problem = self._try(wants)
+            if problem is None:
+                errors.pop(wants.key, None)
+                continue
+            errors[wants.key] = problem
+            self._topology.update(wants)
+            queue.push(wants)
+        for claim in self.found.claims:
+            claim.settle()
+        self.found.errors = {key: error.reasons for key, error in errors.items()}
+        self.found.on_nodes = [node for node in self._nodes if node.pods]
+        return self.found
+
+    def _try(self, wants: Wants) -> Unsuitable | None:
+        while True:
+            try:
+                self._add(wants)
+            except Unsuitable as problem:
+                if problem.reserved:
+                    return problem
+                relaxed = wants.relaxed(taints=self._learns)
+                if relaxed is None:
+                    return problem
+                wants = relaxed
+                self._topology.update(wants)
+                continue
+            if wants.given_up:
+                self.found.relaxed[wants.key] = wants.given_up
+            return None
+
+    def _add(self, wants: Wants) -> None:
+        places, volumes = self._places[id(wants.pod)], self._used[id(wants.pod)]
+        if volumes is not None:
+            for node in self._nodes:
+                if node.add(wants, places, volumes):
+                    self.found.placed[wants.key] = node.state.name
+                    return
+        claims = self.found.claims
+        claims.sort(key=lambda claim: len(claim.pods))
+        concerned = self._topology.concerns(wants)
+        for claim in claims:
+            if claim.hopeless(wants):
+                continue
+            try:
+                claim.add(wants, places)
+            except Unsuitable as problem:
+                if problem.for_good or not (concerned or places or problem.reserved):
+                    claim.never(wants)
+                continue
+            return
+        if not self._templates:
+            raise Unsuitable("nodepool requirements filtered out all available instance types")
+        self._open(wants, places)
+
+    def _open(self, wants: Wants, places: Sequence[Requirements]) -> None:
+        """Put the pod on a NodeClaim of its own."""
+        said: list[str] = []
+        for template, types in self._templates:
+            left = self._left.get(template.name)
+            if left is not None:
+                if left.get(NODES) == 0:
+                    said.append(f"node limits have been exhausted for nodepool (NodePool={template.name})")
+                    continue
+                types = self._catalogue.within(types, left)
+                if not len(types):
+                    said.append(f"all available instance types exceed limits for nodepool (NodePool={template.name})")
+                    continue
+            self._made += 1
+            host = f"hostname-placeholder-{self._made:04d}"
+            claim = NewClaim(template, self._world, self._daemons[template.name], types, host)
+            try:
+                claim.add(wants, places, relax_minimum=self._settings.best_effort_minimum)
+            except Unsuitable as problem:
+                said += problem.reasons
+                if problem.reserved:
+                    raise Unsuitable(*said, reserved=True) from None
+                continue
+            self.found.claims.append(claim)
+            for each in self.found.claims:
+                # Claims of one pool share their annotations: what is noted of the last is noted of all.
+                if each.template.name == template.name:
+                    each.lowered_minimum = claim.lowered_minimum
+            if left is not None:
+                largest = self._catalogue.largest(claim.types)
+                self._left[template.name] = less(left, largest)
+            return
+        raise Unsuitable(*said)
+
+
+def _domains(pools: Iterable[NodePool], offered: Mapping[str, Types], catalogue: Catalogue) -> Domains:
+    """The domains of each label that machines of these pools may have."""
+    found = Domains()
+    for pool in pools:
+        types = offered[pool.name]
+        if not len(types):
+            continue
+        asked = both(pool_requirements(pool), *of_labels(pool.spec.template.metadata.labels).values())
+        for row in types:
+            for key, requirement in both(asked, *catalogue.types[row].requirements.values()).items():
+                for value in requirement.values:
+                    found.add(key, value, pool.taints)
+        for key, requirement in asked.items():
+            if requirement.operator == "In":
+                for value in requirement.values:
+                    found.add(key, value, pool.taints)
+    return found
+
+
+def _suiting(template: NodeClaimTemplate, daemons: list[Wants]) -> list[Wants]:
+    """The daemon pods that could run on some machine of the pool.
+
+    Asking changes the pods: they tolerate PreferNoSchedule from then on, and have given up the terms that did not suit.
+    """
+    found = []
+    for place, wants in enumerate(daemons):
+        if not wants.tolerates_preferences:
+            wants = wants.tolerating()
+        suits = not untolerated(template.pool.taints, wants.tolerations)
+        while suits and incompatible(template.requirements, wants.strict_requirements, WELL_KNOWN):
+            rest = wants.without_first_term()
+            suits = rest is not None
+            wants = rest or wants
+        daemons[place] = wants
+        if suits:
+            found.append(wants)
+    return found
+
+
+def _together(asked: Sequence[Wants], taking: Sequence[Wants]) -> Daemons:
+    ports = HostPorts()
+    for wants in taking:
+        ports.take(wants.key, wants.ports)
+    requests: Amounts = total([{"pods": 0}, *(wants.requests for wants in asked)])
+    return Daemons([wants.quantities for wants in asked], requests, ports)

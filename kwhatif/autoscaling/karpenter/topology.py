@@ -1,0 +1,219 @@
+"""All constraints on how pods lie over domains: who has them, and what they leave of a node's requirements.
+
+Upstream: pkg/controllers/provisioning/scheduling/topology.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Namespace, Pod, PodAffinityTerm, Taint, TopologySpreadConstraint
+from kwhatif.api.meta import LabelSelector, LabelSelectorRequirement
+from kwhatif.api.selectors import Selector, SelectorError
+from kwhatif.autoscaling.karpenter.labels import HOSTNAME
+from kwhatif.autoscaling.karpenter.requirements import Requirements, both, of_labels, wanted
+from kwhatif.autoscaling.karpenter.state import ClusterState, StateNode
+from kwhatif.autoscaling.karpenter.topology_group import (
+    AFFINITY,
+    ANTI_AFFINITY,
+    SPREAD,
+    Domains,
+    NodeFilter,
+    TopologyGroup,
+)
+from kwhatif.autoscaling.karpenter.wants import Wants
+
+_EVERYTHING = Selector()
+
+
+class Topology:
+    """The groups of a round, in the order in which they were first seen."""
+
+    def __init__(
+        self, cluster: ClusterState, nodes: Sequence[StateNode], domains: Domains, pods: Iterable[Wants]
+    ) -> None:
+        pods = list(pods)
+        self._cluster = cluster
+        self._nodes = nodes
+        self._domains = domains
+        self._moving = {id(wants.pod) for wants in pods}
+        self._groups: dict[Hashable, TopologyGroup] = {}
+        self._inverse: dict[Hashable, TopologyGroup] = {}
+        self._repelled_by: dict[int, list[TopologyGroup]] = {}
+        self._order: dict[int, int] = {}
+        self._owned: dict[int, tuple[Wants, list[TopologyGroup]]] = {}
+        for pod, node in cluster.repelling():
+            if id(pod) not in self._moving:
+                self._repels(Wants.of(pod), node.metadata.labels or {})
+        for wants in pods:
+            self.update(wants)
+
+    # --- who has which constraints
+
+    def update(self, wants: Wants) -> None:
+        """Learn what a pod wants now; groups that nobody had before are counted."""
+        there = self._owned.get(id(wants.pod))
+        if there is not None and there[0] is wants:
+            return
+        if wants.terms("pod_anti_affinity", preferred=False):
+            self._repels(wants, {})
+        found = [*self._spread(wants), *self._near(wants)]
+        owned = []
+        for group in found:
+            identity = group.identity
+            if identity not in self._groups:
+                self._count(group)
+                self._groups[identity] = group
+                self._order[id(group)] = len(self._order)
+            owned.append(self._groups[identity])
+        owned = list({id(group): group for group in owned}.values())
+        owned.sort(key=lambda group: self._order[id(group)])
+        self._owned[id(wants.pod)] = (wants, owned)
+
+    def _repels(self, wants: Wants, labels: dict[str, str]) -> None:
+        """A pod's required anti-affinity keeps others away, too."""
+        mine = self._repelled_by.setdefault(id(wants.pod), [])
+        for term in wants.terms("pod_anti_affinity", preferred=False):
+            made = self._of_term(ANTI_AFFINITY, term, wants)
+            group = self._inverse.setdefault(made.identity, made)
+            if group.key in labels:
+                group.record([labels[group.key]])
+            if group not in mine:
+                mine.append(group)
+
+    def _spread(self, wants: Wants) -> Iterable[TopologyGroup]:
+        for constraint in wants.spread:
+            if wants.ignores_preferences and constraint.when_unsatisfiable != "DoNotSchedule":
+                continue
+            by_taints = constraint.node_taints_policy == "Honor"
+            nodes = NodeFilter.of(
+                wants, by_affinity=(constraint.node_affinity_policy or "Honor") == "Honor", by_taints=by_taints
+            )
+            yield self._made(
+                TopologyGroup(
+                    SPREAD,
+                    constraint.topology_key,
+                    frozenset({wants.pod.namespace}),
+                    _selector(constraint, wants),
+                    nodes,
+                    constraint.max_skew,
+                    constraint.min_domains,
+                ),
+                wants,
+                by_taints=by_taints,
+            )
+
+    def _near(self, wants: Wants) -> Iterable[TopologyGroup]:
+        for kind, side in ((AFFINITY, "pod_affinity"), (ANTI_AFFINITY, "pod_anti_affinity")):
+            for term in wants.terms(side, preferred=not wants.ignores_preferences):
+                yield self._of_term(kind, term, wants)
+
+    def _of_term(self, kind: str, term: PodAffinityTerm, wants: Wants) -> TopologyGroup:
+        group = TopologyGroup(kind, term.topology_key, self._namespaces(term, wants.pod), term.label_selector)
+        return self._made(group, wants, by_taints=True)
+
+    def _made(self, group: TopologyGroup, wants: Wants, *, by_taints: bool) -> TopologyGroup:
+        for domain in self._domains.suiting(group.key, wants.tolerations if by_taints else None):
+            group.register(domain)
+        return group
+
+    def _namespaces(self, term: PodAffinityTerm, pod: Pod) -> frozenset[str]:
+        named = frozenset(term.namespaces or ())
+        if term.namespace_selector is None:
+            return named or frozenset({pod.namespace})
+        selects = Selector.of(term.namespace_selector)
+        return named | {
+            each.name for each in self._cluster.objects.of(Namespace) if selects.matches(each.metadata.labels or {})
+        }
+
+    def _count(self, group: TopologyGroup) -> None:
+        """Count the pods that are there, and know the domains of the nodes that are."""
+        for node in self._nodes:
+            if node.node is None:
+                continue
+            labels = node.node.metadata.labels or {}
+            if group.key in node.labels and group.nodes.matches(node.node.spec.taints or (), of_labels(labels)):
+                group.register(node.labels[group.key])
+        selects = _EVERYTHING if group.selector is None else _listed(group.selector)
+        for pod in self._cluster.bound(group.namespaces):
+            if id(pod) in self._moving or not selects.matches(pod.metadata.labels or {}):
+                continue
+            home = self._cluster.nodes_by_name.get(pod.spec.node_name or "")
+            if home is None:
+                continue
+            labels = home.metadata.labels or {}
+            domain = labels.get(group.key, home.name if group.key == HOSTNAME else None)
+            if domain is not None and group.nodes.matches(home.spec.taints or (), of_labels(labels)):
+                group.record([domain])
+
+    # --- a pod on a node
+
+    def narrowed(
+        self, wants: Wants, taints: Sequence[Taint], requirements: Requirements
+    ) -> tuple[Requirements, str | None]:
+        """What the constraints leave of a node's requirements for the pod, or what is said of the first that cannot
+        be met."""
+        found: Requirements = requirements
+        for group in self._matching(wants, taints, requirements):
+            of_pod = wanted(wants.strict_requirements, group.key)
+            of_node = wanted(requirements, group.key)
+            left = group.next_domains(wants, of_pod, of_node)
+            if not left.values:
+                return requirements, group.complaint(of_pod, of_node)
+            found = both(found, left)
+        return found, None
+
+    def _matching(self, wants: Wants, taints: Sequence[Taint], requirements: Requirements) -> Iterable[TopologyGroup]:
+        yield from self._owners(wants)
+        for group in self._inverse.values():
+            if group.counts_pod(wants, taints, requirements):
+                yield group
+
+    def _owners(self, wants: Wants) -> Sequence[TopologyGroup]:
+        """The pod's own constraints; none for a pod that nobody has told of."""
+        found = self._owned.get(id(wants.pod))
+        return found[1] if found else ()
+
+    def concerns(self, wants: Wants) -> bool:
+        """Whether any constraint has a say in where the pod goes."""
+        return bool(self._owners(wants)) or any(group.selects(wants) for group in self._inverse.values())
+
+    def record(self, wants: Wants, taints: Sequence[Taint], requirements: Requirements) -> None:
+        """A pod goes to a node that meets the requirements."""
+        for group in self._groups.values():
+            if group.counts_pod(wants, taints, requirements):
+                domains = wanted(requirements, group.key)
+                # Anti-affinity blocks all domains that are still possible; else the domain must be known.
+                if group.type == ANTI_AFFINITY or (not domains.complement and len(domains.values) == 1):
+                    group.record(domains.values)
+        for group in self._repelled_by.get(id(wants.pod), ()):
+            group.record(wanted(requirements, group.key).values)
+
+    def register_host(self, hostname: str) -> None:
+        for groups in (self._groups, self._inverse):
+            for group in groups.values():
+                if group.key == HOSTNAME:
+                    group.register(hostname)
+
+
+def _selector(constraint: TopologySpreadConstraint, wants: Wants) -> LabelSelector | None:
+    """The constraint's selector with what ``matchLabelKeys`` add."""
+    more = [
+        LabelSelectorRequirement(key=key, operator="In", values=[wants.labels[key]])
+        for key in constraint.match_label_keys or ()
+        if key in wants.labels
+    ]
+    if not more or constraint.label_selector is None:
+        return constraint.label_selector
+    there = constraint.label_selector.match_expressions or ()
+    return replace(constraint.label_selector, match_expressions=[*there, *more])
+
+
+def _listed(selector: LabelSelector) -> Selector:
+    """What pods are listed by: a selector that cannot be read lists none."""
+    try:
+        return Selector.of(selector)
+    except SelectorError:
+        return Selector(nothing=True)

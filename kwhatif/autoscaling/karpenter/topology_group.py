@@ -1,0 +1,220 @@
+"""One constraint on how pods lie over the domains of a label, shared by all pods that have it.
+
+Upstream: topologygroup.go, topologynodefilter.go, topologydomaingroup.go in pkg/controllers/provisioning/scheduling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.api.core import Taint, Toleration
+from kwhatif.api.meta import LabelSelector
+from kwhatif.api.selectors import Selector
+from kwhatif.autoscaling.karpenter.labels import HOSTNAME
+from kwhatif.autoscaling.karpenter.requirement import Requirement
+from kwhatif.autoscaling.karpenter.requirements import Requirements, both, incompatible, of_expressions, of_labels
+from kwhatif.autoscaling.karpenter.taints import untolerated
+from kwhatif.autoscaling.karpenter.wants import Wants
+
+SPREAD, AFFINITY, ANTI_AFFINITY = "topology spread", "pod affinity", "pod anti-affinity"
+_NO_LIMIT = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class NodeFilter:
+    """The nodes that a spread constraint counts: those that its pod could be on. Without policies, all."""
+
+    alternatives: tuple[Requirements, ...] = ()
+    by_affinity: bool = False
+    by_taints: bool = False
+    tolerations: tuple[Toleration, ...] = ()
+
+    @classmethod
+    def of(cls, wants: Wants, *, by_affinity: bool, by_taints: bool) -> NodeFilter:
+        labels = of_labels(wants.pod.spec.node_selector)
+        terms = [both(labels, *of_expressions(term.match_expressions).values()) for term in wants.required]
+        return cls(tuple(terms) or (labels,), by_affinity, by_taints, wants.tolerations)
+
+    def matches(self, taints: Iterable[Taint], requirements: Requirements) -> bool:
+        if self.by_affinity and not any(not incompatible(requirements, each) for each in self.alternatives):
+            return False
+        return not (self.by_taints and untolerated(taints, self.tolerations))
+
+    @property
+    def identity(self) -> Hashable:
+        """What filters are told apart by: of requirements their keys alone, and of what is there twice, nothing."""
+        keys = _odd(frozenset((key, each.min_values) for key, each in term.items()) for term in self.alternatives)
+        tolerated = _odd(
+            (each.key or "", each.operator or "", each.value or "", each.effect or "", each.toleration_seconds)
+            for each in self.tolerations
+        )
+        return keys, self.by_affinity, self.by_taints, tolerated
+
+
+def _odd(items: Iterable[Hashable]) -> frozenset[Hashable]:
+    """The items that are there an odd number of times: upstream's hash of a set cancels pairs."""
+    found: set[Hashable] = set()
+    for item in items:
+        found ^= {item}
+    return frozenset(found)
+
+
+def selector_identity(selector: LabelSelector | None) -> Hashable:
+    if selector is None:
+        return None
+    expressions = frozenset(
+        (each.key, each.operator, _odd(each.values or ())) for each in selector.match_expressions or ()
+    )
+    return expressions, frozenset((selector.match_labels or {}).items())
+
+
+@dataclass
+class TopologyGroup:
+    """``counts``: pods by domain; ``empty``: domains where none is known. ``most_skew`` and ``least_domains`` are of
+    spread constraints."""
+
+    type: str
+    key: str
+    namespaces: frozenset[str]
+    selector: LabelSelector | None
+    nodes: NodeFilter = field(default_factory=NodeFilter)
+    most_skew: int = _NO_LIMIT
+    least_domains: int | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    empty: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._selects = Selector.of(self.selector)
+        self._selected: dict[int, bool] = {}
+
+    @property
+    def identity(self) -> Hashable:
+        """Constraints that are alike in this are one group."""
+        selected = selector_identity(self.selector)
+        return self.key, self.type, self.namespaces, self.most_skew, self.nodes.identity, selected
+
+    # --- which pods and domains
+
+    def selects(self, wants: Wants) -> bool:
+        found = self._selected.get(id(wants.pod))
+        if found is None:
+            found = wants.pod.namespace in self.namespaces and self._selects.matches(wants.labels)
+            self._selected[id(wants.pod)] = found
+        return found
+
+    def counts_pod(self, wants: Wants, taints: Sequence[Taint], requirements: Requirements) -> bool:
+        """Whether a pod counts on a node that meets the requirements."""
+        return self.selects(wants) and self.nodes.matches(taints, requirements)
+
+    def register(self, domain: str) -> None:
+        if domain not in self.counts:
+            self.counts[domain] = 0
+            self.empty.add(domain)
+
+    def record(self, domains: Iterable[str]) -> None:
+        for domain in domains:
+            self.counts[domain] = self.counts.get(domain, 0) + 1
+            self.empty.discard(domain)
+
+    # --- where the next pod may go
+
+    def next_domains(self, wants: Wants, of_pod: Requirement, of_node: Requirement) -> Requirement:
+        """The domains that the constraint leaves to the pod on a node; no value suits where it leaves none."""
+        if self.type == SPREAD:
+            return self._least_used(wants, of_pod, of_node)
+        if self.type == AFFINITY:
+            return self._in(self._beside(wants, of_pod, of_node))
+        return self._in(self._apart(of_pod, of_node))
+
+    def _in(self, domains: Collection[str]) -> Requirement:
+        return Requirement(self.key, False, frozenset(domains))
+
+    def _its_own(self, of_node: Requirement) -> str | None:
+        """The one host that the node is."""
+        return next(iter(of_node.values)) if self.key == HOSTNAME and len(of_node.values) == 1 else None
+
+    def _candidates(self, of_node: Requirement) -> list[str]:
+        """Domains known here that the node may still be in, by name."""
+        if of_node.operator == "In":
+            return [domain for domain in of_node.ordered if domain in self.counts]
+        return [domain for domain in sorted(self.counts) if of_node.has(domain)]
+
+    def _least_used(self, wants: Wants, of_pod: Requirement, of_node: Requirement) -> Requirement:
+        own = 1 if self.selects(wants) else 0
+        host = self._its_own(of_node)
+        if host is not None:
+            return self._in((host,) if self.counts.get(host, 0) + own <= self.most_skew else ())
+        least = self._least(of_pod)
+        allowed = [
+            domain for domain in self._candidates(of_node) if self.counts[domain] + own - least <= self.most_skew
+        ]
+        return self._in((min(allowed, key=self.counts.__getitem__),) if allowed else ())
+
+    def _least(self, of_pod: Requirement) -> int:
+        """The count of the least used domain that the pod itself allows."""
+        if self.key == HOSTNAME:
+            return 0  # a new machine has none
+        counts = [count for domain, count in self.counts.items() if of_pod.has(domain)]
+        if self.least_domains is not None and len(counts) < self.least_domains:
+            return 0
+        return min(counts, default=_NO_LIMIT)
+
+    def _beside(self, wants: Wants, of_pod: Requirement, of_node: Requirement) -> set[str]:
+        host = self._its_own(of_node)
+        if host is not None:
+            if of_pod.has(host) and (self.counts.get(host, 0) > 0 or self._may_begin(wants, of_pod)):
+                return {host}
+            return set()
+        there = {d for d in self._candidates(of_node) if of_pod.has(d) and self.counts[d] > 0}
+        if there or not self._may_begin(wants, of_pod):
+            return there
+        # The first pod goes where it can: into a domain that suits the node, and one that suits the pod.
+        meant = of_pod.and_(of_node)
+        by_name = sorted(self.counts)
+        first = (next((d for d in by_name if each.has(d)), None) for each in (meant, of_pod))
+        return {domain for domain in first if domain is not None}
+
+    def _may_begin(self, wants: Wants, of_pod: Requirement) -> bool:
+        """Whether the pod is its own company, as there is no other to be had."""
+        if not self.selects(wants):
+            return False
+        if len(self.counts) == len(self.empty):
+            return True
+        return not any(count > 0 and of_pod.has(domain) for domain, count in self.counts.items())
+
+    def _apart(self, of_pod: Requirement, of_node: Requirement) -> set[str]:
+        host = self._its_own(of_node)
+        if host is not None:
+            return {host} if self.counts.get(host, 0) == 0 else set()
+        return {domain for domain in self.empty if of_node.has(domain) and of_pod.has(domain)}
+
+    def complaint(self, of_pod: Requirement, of_node: Requirement) -> str:
+        shown = [f"{domain}: {self.counts[domain]}" for domain in sorted(self.counts)]
+        more = f" and {len(shown) - 25} other(s)" if len(shown) > 25 else ""
+        return (
+            f"unsatisfiable topology constraint for {self.type}, key={self.key} (counts = {', '.join(shown[:25])}{more}, "
+            f"podDomains = {of_pod}, nodeDomains = {of_node}"
+        )
+
+
+class Domains:
+    """The domains of each label that the catalogue knows within the NodePools, with the taints of the pools."""
+
+    def __init__(self) -> None:
+        self._taints: dict[str, dict[str, list[Sequence[Taint]]]] = {}
+
+    def add(self, key: str, domain: str, taints: Sequence[Taint]) -> None:
+        of_key = self._taints.setdefault(key, {})
+        if domain not in of_key or not taints:
+            of_key[domain] = [taints]
+        elif of_key[domain][0]:
+            of_key[domain].append(taints)
+
+    def suiting(self, key: str, tolerations: Sequence[Toleration] | None) -> Mapping[str, int]:
+        """The domains of a label, none of them used yet; those whose taints are not tolerated are left out."""
+        return {
+            domain: 0
+            for domain, groups in self._taints.get(key, {}).items()
+            if tolerations is None or any(not untolerated(taints, tolerations) for taints in groups)
+        }

@@ -1,0 +1,220 @@
+"""Volumes: where those of a pod may be, how many of a driver a node takes, and which keep a pod from being scheduled.
+
+Upstream: volumetopology.go in pkg/controllers/provisioning/scheduling, pkg/scheduling/volumeusage.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.api.core import NodeSelectorRequirement, Pod, Volume
+from kwhatif.api.kinds import Objects
+from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim, StorageClass
+from kwhatif.autoscaling.karpenter.labels import HOSTNAME
+from kwhatif.autoscaling.karpenter.requirements import NONE, Requirements, both, conflicts, of_expressions
+from kwhatif.plugins.shared.attachable import MIGRATED
+
+BOUND = "pv.kubernetes.io/bind-completed"
+_EBS = "ebs.csi.aws.com"
+
+Used = Mapping[str, frozenset[str]]
+"""Driver -> names of claims."""
+
+
+@dataclass
+class VolumeUsage:
+    """The volumes in use on a node, and how many of each driver it takes."""
+
+    used: dict[str, set[str]] = field(default_factory=dict)
+    limits: dict[str, int] = field(default_factory=dict)
+
+    def add(self, volumes: Used) -> None:
+        for driver, names in volumes.items():
+            self.used.setdefault(driver, set()).update(names)
+
+    def excess(self, volumes: Used) -> bool:
+        """Whether these volumes would be more than the node takes, or its own are already."""
+        drivers = self.used.keys() | volumes.keys()
+        return any(
+            driver in self.limits
+            and len(self.used.get(driver, set()) | volumes.get(driver, frozenset())) > self.limits[driver]
+            for driver in drivers
+        )
+
+    def copy(self) -> VolumeUsage:
+        return VolumeUsage({driver: set(names) for driver, names in self.used.items()}, dict(self.limits))
+
+
+class Missing(Exception):
+    """A claim, volume or class that is not there."""
+
+
+class Volumes:
+    """The cluster's claims, volumes and storage classes by name."""
+
+    def __init__(self, objects: Objects, *, places_known: bool = True) -> None:
+        """``places_known``: whether it can be learned where a bound claim's volume is."""
+        self._places_known = places_known
+        self._claims = {(each.namespace, each.name): each for each in objects.of(PersistentVolumeClaim)}
+        self._volumes = {each.name: each for each in objects.of(PersistentVolume)}
+        self._classes = {each.name: each for each in objects.of(StorageClass)}
+
+    def _claim(self, pod: Pod, volume: Volume) -> PersistentVolumeClaim | None:
+        """The claim behind a pod's volume, None for one without. Raises Missing."""
+        if volume.persistent_volume_claim is not None:
+            name = volume.persistent_volume_claim.claim_name
+        elif volume.ephemeral is not None:
+            name = f"{pod.name}-{volume.name}"
+        else:
+            return None
+        claim = self._claims.get((pod.namespace, name))
+        if claim is None:
+            raise Missing(
+                f'getting persistent volume claim, persistentvolumeclaims "{name}" not found (PersistentVolumeClaim={name})'
+            )
+        return claim
+
+    # --- limits
+
+    def of_pod(self, pod: Pod) -> Used | None:
+        """The pod's volumes by driver; None if one of them leads nowhere. Claims that are missing do not count."""
+        found: dict[str, set[str]] = {}
+        for volume in pod.spec.volumes or ():
+            try:
+                claim = self._claim(pod, volume)
+            except Missing:
+                continue
+            if claim is None:
+                continue
+            try:
+                driver = self._driver(claim)
+            except Missing:
+                return None
+            if driver:
+                found.setdefault(driver, set()).add(f"{claim.namespace}/{claim.name}")
+        return {driver: frozenset(names) for driver, names in found.items()}
+
+    def _driver(self, claim: PersistentVolumeClaim) -> str:
+        if claim.spec.volume_name:
+            volume = self._volume(claim.spec.volume_name)
+            if volume.spec.csi is not None:
+                return volume.spec.csi.driver
+            return _EBS if volume.spec.aws_elastic_block_store is not None else ""
+        known = self._classes.get(claim.spec.storage_class_name or "")
+        provisioner = (known.provisioner or "") if known else ""
+        return MIGRATED.get(provisioner, provisioner)
+
+    def _volume(self, name: str) -> PersistentVolume:
+        if name not in self._volumes:
+            raise Missing(f'persistentvolumes "{name}" not found')
+        return self._volumes[name]
+
+    # --- places
+
+    def places(self, pod: Pod) -> Sequence[Requirements]:
+        """Alternatives of what the pod's volumes ask of a node: none at all if they ask nothing. Raises Missing."""
+        found: list[Requirements] | None = None
+        for volume in pod.spec.volumes or ():
+            claim = self._claim(pod, volume)
+            alternatives = self._of_claim(claim) if claim is not None else []
+            if alternatives:
+                found = _merged(found, alternatives)
+        return found or ()
+
+    def _of_claim(self, claim: PersistentVolumeClaim) -> list[Requirements]:
+        if claim.spec.volume_name:
+            if not self._places_known:
+                raise Missing(f'getting existing requirements, persistentvolumes "{claim.spec.volume_name}" not found')
+            return self._of_volume(self._volume(claim.spec.volume_name))
+        name = claim.spec.storage_class_name
+        if not name:
+            return []
+        if name not in self._classes:
+            raise Missing(
+                f'getting storage class, storageclasses.storage.k8s.io "{name}" not found (StorageClass={name})'
+            )
+        terms = (
+            [
+                NodeSelectorRequirement(key=each.key, operator="In", values=each.values)
+                for each in term.match_label_expressions or ()
+            ]
+            for term in self._classes[name].allowed_topologies or ()
+        )
+        return [of_expressions(term) for term in terms if term]
+
+    def _of_volume(self, volume: PersistentVolume) -> list[Requirements]:
+        affinity = volume.spec.node_affinity
+        if affinity is None or affinity.required is None:
+            return []
+        found: list[Requirements] = []
+        for term in affinity.required.node_selector_terms or ():
+            expressions = term.match_expressions or []
+            # A volume of one node is lost with it: its pod may go to any other.
+            local = volume.spec.local is not None or volume.spec.host_path is not None
+            left = [each for each in expressions if not (local and each.key == HOSTNAME)]
+            if left:
+                found.append(of_expressions(left))
+            elif local and expressions:
+                found.append(NONE)
+        return found
+
+    # --- what keeps a pod from being scheduled
+
+    def refusals(self, pod: Pod) -> list[str]:
+        """Why Karpenter does not look at a pod for its volumes: the first reason."""
+        for volume in pod.spec.volumes or ():
+            try:
+                claim = self._claim(pod, volume)
+            except Missing as error:
+                return [str(error)]
+            refused = self._refusal(claim) if claim is not None else None
+            if refused:
+                return [refused]
+        return []
+
+    def _refusal(self, claim: PersistentVolumeClaim) -> str | None:
+        key, class_name = f"{claim.namespace}/{claim.name}", claim.spec.storage_class_name or ""
+        known = f"PersistentVolumeClaim={key}, StorageClass={class_name}"
+        if claim.metadata.deletion_timestamp:
+            return f"persistentvolumeclaim is being deleted (PersistentVolumeClaim={key})"
+        name = claim.spec.volume_name
+        if claim.status.phase == "Lost":
+            return f"persistentvolumeclaim bound to non-existent persistentvolume (PersistentVolume={name}, PersistentVolumeClaim={key})"
+        if name:
+            volume = self._volumes.get(name)
+            wrong = (
+                f'persistentvolumes "{name}" not found'
+                if volume is None
+                else "persistentvolume is being deleted"
+                if volume.metadata.deletion_timestamp
+                else None
+            )
+            if wrong:
+                return f"failed to validate pvc, {wrong} (PersistentVolume={name}, {known})"
+            if BOUND not in (claim.metadata.annotations or {}):
+                return (
+                    "pvc is considered unbound because it does not contain annotation "
+                    f"(PersistentVolume={name}, PersistentVolumeClaim={claim.name}, annotation={BOUND})"
+                )
+            return None
+        if not class_name:
+            return f"unbound pvc must define a storage class ({known})"
+        storage_class = self._classes.get(class_name)
+        if storage_class is None:
+            return (
+                f'failed to validate pvc, failed to get storage class, storageclasses.storage.k8s.io "{class_name}" '
+                f"not found ({known})"
+            )
+        if storage_class.volume_binding_mode == "Immediate":
+            return f"failed to validate pvc, pvc with immediate volume binding mode must be bound ({known})"
+        return None
+
+
+def _merged(found: list[Requirements] | None, alternatives: list[Requirements]) -> list[Requirements]:
+    """Each alternative with each: those that suit each other or, if none do, all."""
+    if found is None:
+        return alternatives
+    pairs = [(one, other) for one in found for other in alternatives]
+    suiting = [(one, other) for one, other in pairs if not conflicts(one, other)]
+    return [both(one, *other.values()) for one, other in suiting or pairs]

@@ -1,0 +1,171 @@
+"""Replay scenarios that Karpenter was recorded in, and answer in the shape they were recorded in.
+
+A scenario is a cluster with NodePools, a catalogue and pods that found no node; the format is described in
+``docs/conformance.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from kwhatif.api.core import Pod, Taint
+from kwhatif.api.quantity import Quantity
+from kwhatif.api.selectors import SelectorError
+from kwhatif.autoscaling.karpenter import amounts
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
+from kwhatif.autoscaling.karpenter.labels import INSTANCE_TYPE
+from kwhatif.autoscaling.karpenter.moments import seconds
+from kwhatif.autoscaling.karpenter.new_claim import NewClaim
+from kwhatif.autoscaling.karpenter.node_pool import NodePool
+from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld, provision
+from kwhatif.autoscaling.karpenter.scheduler import Settings
+from kwhatif.autoscaling.karpenter.state import NodeClaim
+from kwhatif.errors import InputError
+from kwhatif.snapshot.load import decode_objects
+from kwhatif.snapshot.read.items import decode, inside
+
+
+class ScenarioOffering(msgspec.Struct, rename="camel"):
+    zone: str
+    capacity_type: str
+    price: float
+    available: bool = True
+    reservation_id: str = ""
+    reservation_capacity: int = 0
+
+
+class ScenarioType(msgspec.Struct, rename="camel"):
+    name: str
+    labels: dict[str, str]
+    capacity: dict[str, Quantity]
+    overhead: dict[str, Quantity]
+    offerings: list[ScenarioOffering]
+
+    def as_instance_type(self) -> InstanceType:
+        offerings = (
+            Offering(o.zone, o.capacity_type, o.price, o.available, o.reservation_id, o.reservation_capacity)
+            for o in self.offerings
+        )
+        capacity, overhead = amounts.amounts(self.capacity), amounts.amounts(self.overhead)
+        return InstanceType(self.name, self.labels, capacity, overhead, tuple(offerings))
+
+
+class KarpenterScenario(msgspec.Struct, rename="camel"):
+    """One line of a file of such scenarios. ``expected`` may be absent."""
+
+    name: str
+    now: str
+    objects: list[msgspec.Raw]
+    pods: list[Pod]
+    node_pools: list[NodePool]
+    instance_types: list[ScenarioType]
+    pool_instance_types: dict[str, list[str]] = {}
+    options: dict[str, Any] = {}
+    disruption: bool = False
+    expected: dict[str, Any] | None = None
+    varies: list[str] = []
+
+
+def karpenter_answer(scenario: KarpenterScenario, *, source: str = "") -> dict[str, Any]:
+    """The scenario's outcome, in the shape of ``expected`` with the scenario's name.
+
+    ``source`` is what messages call the scenario. Raises InputError.
+    """
+    try:
+        world = _world(scenario)
+        found = provision(world)
+    except InputError as error:
+        raise error.at(source) from None
+    except (SelectorError, ValueError) as error:
+        raise InputError(str(error), source=source) from error
+    result = found.round
+    return {
+        "name": scenario.name,
+        "placed": result.placed,
+        "nodeClaims": [_claim(claim, world.catalogue) for claim in result.claims],
+        "errors": {pod: list(reasons) for pod, reasons in result.errors.items()},
+        "relaxed": {pod: _given_up(what) for pod, what in result.relaxed.items()},
+        "ignored": {pod: list(reasons) for pod, reasons in found.ignored.items()},
+        "notPending": list(found.not_pending),
+        "skippedPools": result.skipped,
+    }
+
+
+def _world(scenario: KarpenterScenario) -> KarpenterWorld:
+    try:
+        objects = decode_objects(scenario.objects)
+    except InputError as error:
+        raise inside(error, "", "$.objects") from None
+    plain: dict[str, list[dict[str, Any]]] = {}
+    claims = []
+    for place, raw in enumerate(scenario.objects):
+        value = decode(raw, dict[str, Any])
+        plain.setdefault(value["kind"], []).append(value)
+        if value["kind"] == "NodeClaim":
+            try:
+                claims.append(decode(raw, NodeClaim))
+            except InputError as error:
+                raise inside(error, "", f"$.objects[{place}]") from None
+    options = scenario.options
+    gates = options.get("featureGates") or {}
+    return KarpenterWorld(
+        seconds(scenario.now),
+        objects,
+        claims,
+        scenario.pods,
+        scenario.node_pools,
+        Catalogue([each.as_instance_type() for each in scenario.instance_types]),
+        scenario.pool_instance_types,
+        Settings(
+            options.get("preferencePolicy") == "Ignore",
+            options.get("minValuesPolicy") == "BestEffort",
+            gates.get("ReservedCapacity", True),
+            gates.get("SpotToSpotConsolidation", False),
+            # Recorded with a client that looks for a PersistentVolume in the pod's namespace, and finds none there.
+            volume_places_known=False,
+        ),
+        plain.get("DaemonSet", ()),
+        plain.get("PodDisruptionBudget", ()),
+    )
+
+
+def _given_up(what: Mapping[str, int]) -> dict[str, Any]:
+    return {key: True if key == "tolerate" else count for key, count in what.items()}
+
+
+def _claim(claim: NewClaim, catalogue: Catalogue) -> dict[str, Any]:
+    requirements = claim.created()
+    cheapest = catalogue.cheapest(claim.types, requirements)
+    spelled = [each for key in sorted(requirements) for each in requirements[key].spelt()]
+    return {
+        "nodePool": claim.template.name,
+        "pods": [wants.key for wants in claim.pods],
+        "requirements": [_without_names(each) for each in spelled],
+        "instanceTypes": [catalogue.types[row].name for row in claim.types],
+        "cheapest": None
+        if cheapest is None
+        else {
+            "instanceType": catalogue.types[cheapest[0]].name,
+            "zone": cheapest[1].zone,
+            "capacityType": cheapest[1].capacity_type,
+            "price": cheapest[1].price,
+        },
+        "requests": amounts.in_units(claim.requests),
+        "taints": _taints(claim.template.pool.taints),
+        "startupTaints": _taints(claim.template.pool.spec.template.spec.startup_taints or ()),
+        "labels": dict(claim.labels()),
+        "minValuesRelaxed": claim.lowered_minimum,
+    }
+
+
+def _without_names(requirement: dict[str, object]) -> dict[str, object]:
+    if requirement["key"] != INSTANCE_TYPE:
+        return requirement
+    return {key: value for key, value in requirement.items() if key != "values"}
+
+
+def _taints(taints: Iterable[Taint]) -> list[str]:
+    return sorted(f"{taint.key}={taint.value or ''}:{taint.effect}" for taint in taints)
