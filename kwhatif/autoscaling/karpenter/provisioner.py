@@ -44,7 +44,9 @@ class KarpenterWorld:
 
     @cached_property
     def cluster(self) -> ClusterState:
-        return ClusterState(self.objects, self.claims, Volumes(self.objects, places_known=self.settings.volume_places_known))
+        return ClusterState(
+            self.objects, self.claims, Volumes(self.objects, places_known=self.settings.volume_places_known)
+        )
 
     @cached_property
     def pod_budgets(self) -> PodBudgets:
@@ -83,26 +85,40 @@ def is_provisionable(pod: Pod) -> bool:
     )
 
 
-def provision(world: KarpenterWorld) -> Provisioning:
-    """One round for all pending pods, and for those whose nodes are going."""
-    by_name = sorted(world.pending, key=lambda pod: (pod.namespace, pod.name))
-    looked_at = [pod for pod in by_name if is_provisionable(pod)]
-    refused = {_key(pod): found for pod in looked_at if (found := refusals(pod, world.cluster.volumes))}
-    going = [node for node in world.cluster.nodes if node.deleting]
-    pods = [pod for pod in looked_at if _key(pod) not in refused]
-    pods += [
+def pending_pods(world: KarpenterWorld) -> list[Pod]:
+    """The pods that machines are bought for, by namespace and name."""
+    return [
+        pod for pod in _by_name(world.pending) if is_provisionable(pod) and not refusals(pod, world.cluster.volumes)
+    ]
+
+
+def pods_of(world: KarpenterWorld, nodes: Sequence[StateNode]) -> list[Pod]:
+    """The pods of nodes that are going, as far as another place is sought for them."""
+    return [
         pod
-        for node in going
+        for node in nodes
         if node.node is not None
         for pod in world.cluster.pods_on(node.node.name)
         if world.pod_budgets.is_reschedulable_now(pod)
     ]
+
+
+def provision(world: KarpenterWorld) -> Provisioning:
+    """One round for all pending pods, and for those whose nodes are going."""
+    looked_at = [pod for pod in _by_name(world.pending) if is_provisionable(pod)]
+    refused = {_key(pod): found for pod in looked_at if (found := refusals(pod, world.cluster.volumes))}
+    pods = [pod for pod in looked_at if _key(pod) not in refused]
+    pods += pods_of(world, [node for node in world.cluster.nodes if node.deleting])
     staying = [node for node in world.cluster.nodes if not node.deleting]
     return Provisioning(
         simulated(world, staying, pods, strict=True) if pods else Round(),
         refused,
-        [_key(pod) for pod in by_name if not is_provisionable(pod)],
+        [_key(pod) for pod in _by_name(world.pending) if not is_provisionable(pod)],
     )
+
+
+def _by_name(pods: Iterable[Pod]) -> list[Pod]:
+    return sorted(pods, key=lambda pod: (pod.namespace, pod.name))
 
 
 def simulated(world: KarpenterWorld, nodes: Sequence[StateNode], pods: Sequence[Pod], *, strict: bool) -> Round:

@@ -140,13 +140,16 @@ class StateNode:
         return total(wants.requests for wants in self.pods if is_owned_by(wants.pod, "DaemonSet"))
 
     @cached_property
+    def terminating(self) -> bool:
+        """Whether the machine itself is being given back."""
+        conditions = (self.claim.status.conditions if self.claim else None) or ()
+        return any(each.type == "InstanceTerminating" and each.status == "True" for each in conditions)
+
+    @cached_property
     def deleting(self) -> bool:
         if self.claim is None:
             return self.node is not None and self.node.metadata.deletion_timestamp is not None
-        terminating = any(
-            each.type == "InstanceTerminating" and each.status == "True" for each in self.claim.status.conditions or ()
-        )
-        return self.claim.metadata.deletion_timestamp is not None or terminating
+        return self.claim.metadata.deletion_timestamp is not None or self.terminating
 
 
 class ClusterState:

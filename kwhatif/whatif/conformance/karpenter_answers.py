@@ -16,6 +16,7 @@ from kwhatif.api.quantity import Quantity
 from kwhatif.api.selectors import SelectorError
 from kwhatif.autoscaling.karpenter import amounts
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
+from kwhatif.autoscaling.karpenter.consolidation import METHODS, consolidate
 from kwhatif.autoscaling.karpenter.labels import INSTANCE_TYPE
 from kwhatif.autoscaling.karpenter.moments import seconds
 from kwhatif.autoscaling.karpenter.new_claim import NewClaim
@@ -82,7 +83,7 @@ def karpenter_answer(scenario: KarpenterScenario, *, source: str = "") -> dict[s
     except (SelectorError, ValueError) as error:
         raise InputError(str(error), source=source) from error
     result = found.round
-    return {
+    answer: dict[str, Any] = {
         "name": scenario.name,
         "placed": result.placed,
         "nodeClaims": [_claim(claim, world.catalogue) for claim in result.claims],
@@ -92,6 +93,31 @@ def karpenter_answer(scenario: KarpenterScenario, *, source: str = "") -> dict[s
         "notPending": list(found.not_pending),
         "skippedPools": result.skipped,
     }
+    if scenario.disruption:
+        answer["disruption"] = {method: _disruption(world, method) for method in METHODS}
+    return answer
+
+
+def _disruption(world: KarpenterWorld, method: str) -> dict[str, Any]:
+    asked = consolidate(world, method)
+    answer: dict[str, Any] = {
+        "candidates": {
+            each.name: {"cost": each.cost, "price": each.price or 0, "pods": len(each.pods)}
+            for each in asked.found.candidates
+        },
+        "budgets": dict(asked.budgets),
+        "reasons": asked.found.reasons,
+    }
+    command = asked.command
+    if command is not None:
+        answer["command"] = {
+            "decision": command.decision,
+            "nodes": [each.name for each in command.nodes],
+            "placed": dict(command.placed),
+            "savings": command.savings(world.catalogue),
+            "replacements": [_claim(claim, world.catalogue) for claim in command.replacements],
+        }
+    return answer
 
 
 def _world(scenario: KarpenterScenario) -> KarpenterWorld:

@@ -1,0 +1,212 @@
+"""Nodes that consolidation may take away: what they cost, whom it would disturb, and why others must stay.
+
+Upstream: NewCandidate in pkg/controllers/disruption/types.go, pkg/utils/disruption, nodeclaim/disruption/consolidation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kwhatif.api.core import Pod
+from kwhatif.autoscaling.karpenter.disruptability import is_disruptable, is_reschedulable
+from kwhatif.autoscaling.karpenter.labels import (
+    CAPACITY_TYPE,
+    DO_NOT_DISRUPT,
+    INSTANCE_TYPE,
+    NODE_POOL,
+    WELL_KNOWN,
+    ZONE,
+)
+from kwhatif.autoscaling.karpenter.moments import seconds
+from kwhatif.autoscaling.karpenter.node_pool import NodePool
+from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld
+from kwhatif.autoscaling.karpenter.requirements import incompatible, of_labels
+from kwhatif.autoscaling.karpenter.state import NodeClaim, StateNode
+from kwhatif.golang.duration import SECOND, Duration
+
+NEVER = "Never"
+_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_NON_EMPTY = "WhenEmptyOrUnderutilized"
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A node that may be disrupted. ``row`` is its type's in the catalogue, None if that is not offered any more;
+    ``price`` that of its cheapest offering by the hour, None if there is none that its labels suit."""
+
+    state: StateNode
+    pool: NodePool
+    row: int | None
+    price: float | None
+    cost: float
+    pods: tuple[Pod, ...]
+
+    @property
+    def name(self) -> str:
+        return self.state.name
+
+    @property
+    def capacity_type(self) -> str:
+        return self.state.labels.get(CAPACITY_TYPE, "")
+
+
+@dataclass
+class Found:
+    """Candidates, and what is said of nodes that are none."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    reasons: dict[str, list[str]] = field(default_factory=dict)
+
+    def say(self, node: StateNode, text: str) -> None:
+        name = node.node.name if node.node is not None else node.name
+        said = self.reasons.setdefault(name, [])
+        if text not in said:
+            said.append(text)
+
+
+def find_candidates(world: KarpenterWorld, *, empty: bool) -> Found:
+    """The nodes that one of the methods may take: empty ones, or those of pools that let go of others, too."""
+    found = Found()
+    for node in world.cluster.nodes:
+        candidate = _candidate(world, node, found)
+        if candidate is None or candidate.pool.spec.replicas is not None:
+            continue
+        wanted = _of_empty(candidate, found) if empty else _of_any(candidate, found)
+        if wanted and is_consolidatable(candidate.state.claim, candidate.pool, world.now):
+            found.candidates.append(candidate)
+    found.candidates.sort(key=lambda each: (each.cost, each.name))
+    return found
+
+
+def _of_empty(candidate: Candidate, found: Found) -> bool:
+    if _consolidates_never(candidate.pool):
+        found.say(candidate.state, f'NodePool "{candidate.pool.name}" has consolidation disabled')
+        return False
+    return not candidate.pods
+
+
+def _of_any(candidate: Candidate, found: Found) -> bool:
+    pool, labels = candidate.pool, candidate.state.labels
+    if candidate.row is None:
+        said = f'Instance Type "{labels.get(INSTANCE_TYPE, "")}" not found'
+    elif CAPACITY_TYPE not in labels:
+        said = f'Node does not have label "{CAPACITY_TYPE}"'
+    elif ZONE not in labels:
+        said = f'Node does not have label "{ZONE}"'
+    elif _consolidates_never(pool):
+        said = f'NodePool "{pool.name}" has consolidation disabled'
+    elif pool.spec.disruption.consolidation_policy != _NON_EMPTY:
+        said = f'NodePool "{pool.name}" has non-empty consolidation disabled'
+    else:
+        return True
+    found.say(candidate.state, said)
+    return False
+
+
+def _candidate(world: KarpenterWorld, node: StateNode, found: Found) -> Candidate | None:
+    if node.claim is None:
+        return None
+    blocked = _blocked(node)
+    pool = next((each for each in world.pools if each.name == node.pool), None)
+    types = None if pool is None else world.catalogue.rows(world.offered.get(pool.name))
+    if blocked is None and (pool is None or types is None or not len(types)):
+        blocked = f"NodePool not found (NodePool={node.pool})"
+    pods = [] if node.node is None else list(world.cluster.pods_on(node.node.name))
+    if blocked is None:
+        blocked = _blocked_by_pods(world, pods)
+    if blocked is not None or pool is None or types is None:
+        found.say(node, blocked or "")
+        return None
+    name = node.labels.get(INSTANCE_TYPE, "")
+    row = next((int(each) for each in types if world.catalogue.types[each].name == name), None)
+    return Candidate(
+        node,
+        pool,
+        row,
+        _price(world, node, row),
+        sum(map(_eviction_cost, pods)) * _lifetime_left(node.claim, world.now),
+        tuple(pod for pod in pods if is_reschedulable(pod)),
+    )
+
+
+def _blocked(node: StateNode) -> str | None:
+    if node.node is None:
+        return "Nodeclaim does not have an associated node"
+    if not node.initialized:
+        return "Node isn't initialized"
+    if node.deleting:
+        return "Node is deleting or marked for deletion"
+    if node.annotations.get(DO_NOT_DISRUPT) == "true":
+        return f'Disruption is blocked through the "{DO_NOT_DISRUPT}" annotation'
+    if NODE_POOL not in node.labels:
+        return f"Node doesn't have required label (label={NODE_POOL})"
+    return None
+
+
+def _blocked_by_pods(world: KarpenterWorld, pods: Iterable[Pod]) -> str | None:
+    pods = list(pods)
+    for pod in pods:
+        if not is_disruptable(pod, world.now):
+            return f'Pod has "{DO_NOT_DISRUPT}" annotation (Pod={pod.namespace}/{pod.name})'
+    budgets = world.pod_budgets.blocking(pods)
+    if budgets is None:
+        return None
+    shown = f"[{' '.join(budgets)}]"
+    if len(budgets) > 1:
+        return f"Eviction does not support multiple PDBs (PodDisruptionBudget(s)={shown})"
+    return f"Pdb prevents pod evictions (PodDisruptionBudget={shown})"
+
+
+def _price(world: KarpenterWorld, node: StateNode, row: int | None) -> float | None:
+    """Of the cheapest offering of its type that its labels suit, to be had or not."""
+    if row is None:
+        return None
+    labels = of_labels(node.labels)
+    prices = [
+        each.price
+        for each in world.catalogue.types[row].offerings
+        if not incompatible(labels, each.requirements, WELL_KNOWN)
+    ]
+    return min(prices, default=None)
+
+
+def _eviction_cost(pod: Pod) -> float:
+    """1, more or less by what the pod's owner and its priority say, within ±10."""
+    cost = 1.0
+    text = (pod.metadata.annotations or {}).get(_DELETION_COST)
+    if text is not None:
+        try:
+            cost += float(text) / 2**27
+        except ValueError:
+            pass
+    if pod.spec.priority is not None:
+        cost += pod.spec.priority / 2**25
+    return min(max(cost, -10.0), 10.0)
+
+
+def _lifetime_left(claim: NodeClaim, now: float) -> float:
+    """The share of its life that a node has before it."""
+    text = claim.spec.expire_after
+    if text is None or text == NEVER:
+        return 1.0
+    whole = Duration.parse(text) / SECOND
+    age = now - seconds(claim.metadata.creation_timestamp or "1970-01-01T00:00:00Z")
+    return min(max((whole - age) / whole, 0.0), 1.0)
+
+
+def _consolidates_never(pool: NodePool) -> bool:
+    return pool.spec.disruption.consolidate_after == NEVER
+
+
+def is_consolidatable(claim: NodeClaim | None, pool: NodePool, now: float) -> bool:
+    """Whether nothing has happened to the node's pods for as long as the pool wants."""
+    after = pool.spec.disruption.consolidate_after
+    if claim is None or after == NEVER:
+        return False
+    initialized = next((each for each in claim.status.conditions or () if each.type == "Initialized"), None)
+    if initialized is None or initialized.status != "True":
+        return False
+    since = claim.status.last_pod_event_time or initialized.last_transition_time
+    quiet = now - seconds(since) if since else float("inf")
+    return quiet >= Duration.parse(after or "0s") / SECOND

@@ -1,0 +1,260 @@
+"""Consolidation: nodes that are empty, or whose pods find room elsewhere, or on one cheaper machine, are given back.
+
+Upstream: consolidation.go, emptiness.go, multinodeconsolidation.go, singlenodeconsolidation.go and helpers.go in
+pkg/controllers/disruption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, zip_longest
+
+import numpy as np
+
+from kwhatif.autoscaling.karpenter.candidates import Candidate, Found, find_candidates
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Types
+from kwhatif.autoscaling.karpenter.labels import CAPACITY_TYPE, CAPACITY_TYPES, ON_DEMAND, SPOT
+from kwhatif.autoscaling.karpenter.new_claim import NewClaim
+from kwhatif.autoscaling.karpenter.node_budgets import allowed_disruptions
+from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld, is_provisionable, pending_pods, pods_of, simulated
+from kwhatif.autoscaling.karpenter.requirement import Requirement
+from kwhatif.autoscaling.karpenter.requirements import Requirements, both
+from kwhatif.autoscaling.karpenter.scheduler import Round
+
+METHODS = ("empty", "multi", "single")
+_MOST_AT_ONCE = 100
+_SPOT_CHOICE = 15
+"""How many cheaper types one spot machine needs to be replaced by another."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """Nodes to take away and the machine to buy in their place, if any. ``placed``: pod -> existing node."""
+
+    nodes: tuple[Candidate, ...]
+    replacements: tuple[NewClaim, ...] = ()
+    placed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def decision(self) -> str:
+        return "replace" if self.replacements else "delete"
+
+    def savings(self, catalogue: Catalogue) -> float:
+        """By the hour, against the cheapest offering of the first type, be it suitable or not."""
+        price = prices(self.nodes)
+        for claim in self.replacements:
+            offers = catalogue.types[claim.types[0]].offerings if len(claim.types) else ()
+            price -= min((each.price for each in offers), default=0.0)
+        return price
+
+
+@dataclass
+class Consolidation:
+    """What one method comes to."""
+
+    found: Found
+    budgets: Mapping[str, int] = field(default_factory=dict)
+    command: Command | None = None
+
+
+def consolidate(world: KarpenterWorld, method: str) -> Consolidation:
+    """One method of METHODS asked by itself, on the cluster as it is."""
+    found = find_candidates(world, empty=method == "empty")
+    if not found.candidates:
+        return Consolidation(found)
+    reason = "Empty" if method == "empty" else "Underutilized"
+    budgets = allowed_disruptions(world.pools, world.cluster.nodes, world.now, reason)
+    result = Consolidation(found, budgets)
+    if method == "empty":
+        empty = _within(found.candidates, budgets)
+        result.command = Command(tuple(empty)) if empty else None
+    elif method == "multi":
+        result.command = _several(world, _within([each for each in found.candidates if each.pods], budgets), found)
+    else:
+        result.command = _one(world, found, budgets)
+    return result
+
+
+def _within(candidates: Sequence[Candidate], budgets: Mapping[str, int]) -> list[Candidate]:
+    """As many candidates as the budgets allow, in order."""
+    left, kept = dict(budgets), []
+    for each in candidates:
+        if left.get(each.pool.name, 0) > 0:
+            left[each.pool.name] -= 1
+            kept.append(each)
+    return kept
+
+
+def _several(world: KarpenterWorld, candidates: Sequence[Candidate], found: Found) -> Command | None:
+    """The longest run of cheapest candidates that can go together, by halving."""
+    if len(candidates) < 2:
+        return None
+    least, most = 1, min(len(candidates) - 1, _MOST_AT_ONCE)
+    best = None
+    while least <= most:
+        middle = (least + most) // 2
+        together = candidates[: middle + 1]
+        command = _considered(world, together, found)
+        if command is not None and command.replacements:
+            command = command if _cheaper_than_same(world.catalogue, command) else None
+        if command is None:
+            most = middle - 1
+        else:
+            best, least = command, middle + 1
+    return best
+
+
+def _one(world: KarpenterWorld, found: Found, budgets: Mapping[str, int]) -> Command | None:
+    """The first candidate that can go; pools take turns."""
+    by_pool = sorted(found.candidates, key=lambda each: each.pool.name)
+    queues = [list(group) for _, group in groupby(by_pool, key=lambda each: each.pool.name)]
+    for turn in zip_longest(*queues):
+        for candidate in turn:
+            if candidate is None or not candidate.pods or budgets.get(candidate.pool.name, 0) == 0:
+                continue
+            command = _considered(world, [candidate], found)
+            if command is not None:
+                return command
+    return None
+
+
+# --- whether candidates can go together
+
+
+def _considered(world: KarpenterWorld, candidates: Sequence[Candidate], found: Found) -> Command | None:
+    def refuse(text: str) -> None:
+        if len(candidates) == 1:
+            found.say(candidates[0].state, text)
+
+    result, stuck = _simulated(world, candidates)
+    if stuck:
+        shown = " ".join(f"{key} => {'; '.join(reasons)}" for key, reasons in list(stuck.items())[:5])
+        more = f"  and {len(stuck) - 5} other(s)" if len(stuck) > 5 else ""
+        refuse(f"Not all pods would schedule, {shown} {more}".rstrip())
+        return None
+    if not result.claims:
+        return Command(tuple(candidates), placed=result.placed)
+    if len(result.claims) != 1:
+        refuse(f"Can't remove without creating {len(result.claims)} candidates")
+        return None
+    claim = result.claims[0]
+    price = prices(candidates)
+    spot = all(each.capacity_type == SPOT for each in candidates) and _may_be(claim, SPOT)
+    if spot:
+        if not world.settings.spot_to_spot:
+            refuse("SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node")
+            return None
+        _fix_capacity_type(claim, SPOT)
+        claim.types = claim.types[world.catalogue.offered(claim.requirements)[claim.types]]
+    claim.types = cheaper(world.catalogue, claim.types, claim.requirements, price)
+    lacking = _lacking(world.catalogue, claim)
+    if lacking:
+        refuse(f"Filtering by price: minValues requirement is not met for label(s) (label(s)=[{' '.join(lacking)}])")
+        return None
+    if not len(claim.types):
+        refuse("Can't replace with a cheaper node")
+        return None
+    if spot and len(candidates) == 1:
+        if len(claim.types) < _SPOT_CHOICE:
+            refuse(
+                f"SpotToSpotConsolidation requires {_SPOT_CHOICE} cheaper instance type options than the current "
+                f"candidate to consolidate, got {len(claim.types)}"
+            )
+            return None
+        claim.types = claim.types[: max(_SPOT_CHOICE, _needed(world.catalogue, claim))]
+    elif not spot and _may_be(claim, SPOT) and _may_be(claim, ON_DEMAND):
+        _fix_capacity_type(claim, SPOT)
+    return Command(tuple(candidates), (claim,), result.placed)
+
+
+def _simulated(world: KarpenterWorld, candidates: Sequence[Candidate]) -> tuple[Round, Mapping[str, tuple[str, ...]]]:
+    """A round without these nodes, and why pods that are not pending would have no place."""
+    names = {each.name for each in candidates}
+    staying = [node for node in world.cluster.nodes if not node.deleting and node.name not in names]
+    moved = [pod for each in candidates for pod in each.pods if world.pod_budgets.is_reschedulable_now(pod)]
+    going = pods_of(world, [node for node in world.cluster.nodes if node.deleting])
+    pods = [*pending_pods(world), *moved, *going]
+    result = simulated(world, staying, pods, strict=False)
+    errors = dict(result.errors)
+    leaving = {f"{pod.namespace}/{pod.name}" for pod in going}
+    for node in result.on_nodes:
+        if not node.state.initialized:
+            for wants in node.pods:
+                if wants.key not in leaving:
+                    errors[wants.key] = (f"would schedule against uninitialized {_called(node.state)}",)
+    pending = {f"{pod.namespace}/{pod.name}" for pod in pods if is_provisionable(pod)}
+    return result, {key: reasons for key, reasons in errors.items() if key not in pending}
+
+
+def _called(node: object) -> str:
+    claim, there = getattr(node, "claim", None), getattr(node, "node", None)
+    names = [f"nodeclaim/{claim.name}" if claim else "", f"node/{there.name}" if there else ""]
+    return ", ".join(filter(None, names))
+
+
+# --- prices
+
+
+def prices(candidates: Sequence[Candidate]) -> float:
+    """What the nodes cost together by the hour; 0 if that is not known of one of them."""
+    total = 0.0
+    for each in candidates:
+        if each.price is None:
+            return 0.0
+        total += each.price
+    return total
+
+
+def cheaper(catalogue: Catalogue, types: Types, requirements: Requirements, price: float) -> Types:
+    """The types whose worst price, of the capacity type they would be launched as, is below a price."""
+    kept = [row for row in types if _worst(catalogue, int(row), requirements) < price]
+    return np.array(kept, dtype=np.intp)
+
+
+def _worst(catalogue: Catalogue, row: int, requirements: Requirements) -> float:
+    offers = catalogue.offers_of(row, requirements)
+    for kind in CAPACITY_TYPES:
+        found = [each.price for each in offers if each.capacity_type == kind]
+        if found:
+            return max(found)
+    return float("inf")
+
+
+def _cheaper_than_same(catalogue: Catalogue, command: Command) -> bool:
+    """Whether types are left once the replacement must be cheaper than any of the nodes whose type is among its own."""
+    (claim,) = command.replacements
+    own = {int(row) for row in claim.types}
+    there = [each.price for each in command.nodes if each.row in own and each.price is not None]
+    price = min(there, default=float("inf"))
+    claim.types = cheaper(catalogue, claim.types, claim.requirements, price)
+    return bool(len(claim.types)) and not _lacking(catalogue, claim)
+
+
+def _may_be(claim: NewClaim, capacity_type: str) -> bool:
+    there = claim.requirements.get(CAPACITY_TYPE)
+    return there is None or there.has(capacity_type)
+
+
+def _fix_capacity_type(claim: NewClaim, capacity_type: str) -> None:
+    claim.requirements = both(claim.requirements, Requirement.of(CAPACITY_TYPE, "In", (capacity_type,)))
+
+
+def _lacking(catalogue: Catalogue, claim: NewClaim) -> list[str]:
+    """The labels of which too few values are left. Where no type is left, nothing is missed."""
+    return [
+        key
+        for key, each in sorted(claim.requirements.items())
+        if each.min_values is not None and len(claim.types) and catalogue.distinct(claim.types, key) < each.min_values
+    ]
+
+
+def _needed(catalogue: Catalogue, claim: NewClaim) -> int:
+    """How many of the first types it takes to have all the values that are wanted."""
+    if all(each.min_values is None for each in claim.requirements.values()):
+        return 0
+    for count in range(1, len(claim.types) + 1):
+        first = claim.types[:count]
+        if all(catalogue.distinct(first, key) >= (each.min_values or 0) for key, each in claim.requirements.items()):
+            return count
+    return len(claim.types)
