@@ -51,7 +51,7 @@ def conformance(
 ) -> None:
     """Replay scenarios, and compare the answers with what a real kube-scheduler was recorded to do.
 
-    Scenarios with nodeGroups are of cluster-autoscaler.
+    Scenarios with nodeGroups are of cluster-autoscaler, those with nodePools of Karpenter.
 
     Exit codes: 0 everything agrees (or nothing was expected), 1 something differs, 2 usage or input error.
     """

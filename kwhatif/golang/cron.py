@@ -84,13 +84,12 @@ def parse(text: str) -> Schedule | None:
     if len(fields) != len(_FIELDS):
         found = f"{len(fields)}: [{' '.join(fields)}]"
         raise CronError(f"expected exactly {len(_FIELDS)} fields, found {found}")
-    return Schedule(
-        *(
-            frozenset().union(*(_range(each, least, most, names) for each in filter(None, field.split(","))))
-            for field, (least, most, names) in zip(fields, _FIELDS, strict=True)
-        ),
-        any_day=any(each.startswith(("*", "?")) for index in (2, 4) for each in fields[index].split(",")),
+    minutes, hours, days, months, weekdays = (
+        frozenset(n for each in filter(None, field.split(",")) for n in _range(each, least, most, names))
+        for field, (least, most, names) in zip(fields, _FIELDS, strict=True)
     )
+    starred = any(each.startswith(("*", "?")) for place in (2, 4) for each in fields[place].split(","))
+    return Schedule(minutes, hours, days, months, weekdays, starred)
 
 
 def _descriptor(text: str) -> Schedule | None:

@@ -92,6 +92,13 @@ def test_every_field_agrees_with_the_recording_of_an_autoscaler(path: Path) -> N
     assert found.agreeing == found.compared == found.scenarios == 15
 
 
+@pytest.mark.parametrize("path", sorted((HERE / "karpenter").glob("*.jsonl.gz")), ids=lambda path: path.name)
+def test_every_field_agrees_with_the_recording_of_karpenter(path: Path) -> None:
+    found = agreement(f"karpenter/{path.name.removesuffix('.jsonl.gz')}", DEFAULT_MINOR)
+    assert found.differences == ()
+    assert found.agreeing == found.compared == found.scenarios == 12
+
+
 def test_every_recording_is_replayed() -> None:
     names = [f"{DEFAULT_MINOR}-{family}" for family in FAMILIES] + [f"{minor}-selected" for minor in OLDER]
     names += [f"{minor}-dra" for minor in OLDER_DEVICES] + [f"{LEGACY_MINOR}-selected"]

@@ -1,10 +1,12 @@
 """Nodes that consolidation may take away: what they cost, whom it would disturb, and why others must stay.
 
-Upstream: NewCandidate in pkg/controllers/disruption/types.go, pkg/utils/disruption, nodeclaim/disruption/consolidation.go.
+Upstream: NewCandidate in pkg/controllers/disruption/types.go, pkg/utils/disruption, and consolidation.go in
+pkg/controllers/nodeclaim/disruption.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -176,10 +178,8 @@ def _eviction_cost(pod: Pod) -> float:
     cost = 1.0
     text = (pod.metadata.annotations or {}).get(_DELETION_COST)
     if text is not None:
-        try:
+        with contextlib.suppress(ValueError):
             cost += float(text) / 2**27
-        except ValueError:
-            pass
     if pod.spec.priority is not None:
         cost += pod.spec.priority / 2**25
     return min(max(cost, -10.0), 10.0)

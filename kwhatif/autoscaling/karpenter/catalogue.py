@@ -90,7 +90,7 @@ class Catalogue:
         self._column = {name: place for place, name in enumerate(self._resources)}
         self._allocatable = self._table([type_.allocatable for type_ in self.types])
         self._capacity = self._table([type_.capacity for type_ in self.types])
-        self._broken: Mask = (self._allocatable < 0).any(axis=1) if self.types else np.zeros(0, dtype=bool)
+        self._broken: Mask = np.asarray((self._allocatable < 0).any(axis=1), dtype=bool)
         self._suiting: dict[Requirement, Mask] = {}
         self._offering: dict[Requirement, Mask] = {}
         self._offered: dict[tuple[Requirement | None, ...], tuple[Mask, Mask]] = {}

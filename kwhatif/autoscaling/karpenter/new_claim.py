@@ -36,6 +36,9 @@ MOST_TYPES = 600
 """How many instance types a NodeClaim names at most."""
 
 
+_WHICH = "no instance type which"
+
+
 class Unsuitable(Exception):
     """Why a pod cannot go to a NodeClaim, in Karpenter's words. ``reserved``: only for want of reserved capacity.
 
@@ -121,7 +124,7 @@ class NewClaim:
         self.reserved = found.reserved
 
     def hopeless(self, wants: Wants) -> bool:
-        """Whether the pod certainly cannot go here: pods of its shape never could, or it is too large for what is left."""
+        """Whether the pod certainly cannot go here: pods of its shape never could, or it is too large by now."""
         if wants.shape in self._never:
             return True
         if self._roomiest is None:
@@ -213,7 +216,7 @@ class NewClaim:
         self.types = self._world.catalogue.by_price(self.types, found)[:MOST_TYPES]
 
     def created(self) -> Requirements:
-        """The requirements of the NodeClaim that is created: its types by name, the capacity types that these can have."""
+        """The requirements of the NodeClaim that is created: its types by name, and what capacity types they have."""
         catalogue = self._world.catalogue
         names = [catalogue.types[row].name for row in self.types]
         there = self.requirements.get(INSTANCE_TYPE)
@@ -288,11 +291,9 @@ def _nothing_left(suits: np.ndarray, holds: np.ndarray, offered: np.ndarray) -> 
     if not offer:
         return "no instance type has the required offering"
     if (suits & holds & ~offered).any():
-        return (
-            "no instance type which met the scheduling requirements and had enough resources, had a required offering"
-        )
+        return f"{_WHICH} met the scheduling requirements and had enough resources, had a required offering"
     if (holds & offered & ~suits).any():
-        return "no instance type which had enough resources and the required offering met the scheduling requirements"
+        return f"{_WHICH} had enough resources and the required offering met the scheduling requirements"
     if (suits & offered & ~holds).any():
-        return "no instance type which met the scheduling requirements and the required offering had the required resources"
+        return f"{_WHICH} met the scheduling requirements and the required offering had the required resources"
     return "no instance type met the requirements/resources/offering tuple"

@@ -21,7 +21,7 @@ _DEFAULT = (Budget(nodes="10%"),)
 def allowed_disruptions(
     pools: Iterable[NodePool], nodes: Iterable[StateNode], now: float, reason: str
 ) -> Mapping[str, int]:
-    """NodePool -> how many more of its nodes may be disrupted now. Nodes that are not ready or going use the budgets up."""
+    """NodePool -> how many more of its nodes may be disrupted now. Nodes not ready or going count already."""
     there: Counter[str] = Counter()
     disrupted: Counter[str] = Counter()
     for node in nodes:

@@ -48,7 +48,7 @@ class Offer:
 
 @dataclass
 class Round:
-    """What a round came to. ``errors`` are in Karpenter's words, ``unsettled`` pods wait for reserved capacity alone."""
+    """What a round came to. ``errors`` are in Karpenter's words; ``relaxed`` counts what pods gave up."""
 
     placed: dict[str, str] = field(default_factory=dict)
     on_nodes: list[ExistingNode] = field(default_factory=list)

@@ -193,7 +193,8 @@ class TopologyGroup:
         shown = [f"{domain}: {self.counts[domain]}" for domain in sorted(self.counts)]
         more = f" and {len(shown) - 25} other(s)" if len(shown) > 25 else ""
         return (
-            f"unsatisfiable topology constraint for {self.type}, key={self.key} (counts = {', '.join(shown[:25])}{more}, "
+            f"unsatisfiable topology constraint for {self.type}, key={self.key} "
+            f"(counts = {', '.join(shown[:25])}{more}, "
             f"podDomains = {of_pod}, nodeDomains = {of_node}"
         )
 

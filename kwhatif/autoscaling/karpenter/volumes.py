@@ -70,9 +70,8 @@ class Volumes:
             return None
         claim = self._claims.get((pod.namespace, name))
         if claim is None:
-            raise Missing(
-                f'getting persistent volume claim, persistentvolumeclaims "{name}" not found (PersistentVolumeClaim={name})'
-            )
+            where = f"(PersistentVolumeClaim={name})"
+            raise Missing(f'getting persistent volume claim, persistentvolumeclaims "{name}" not found {where}')
         return claim
 
     # --- limits
@@ -180,7 +179,8 @@ class Volumes:
             return f"persistentvolumeclaim is being deleted (PersistentVolumeClaim={key})"
         name = claim.spec.volume_name
         if claim.status.phase == "Lost":
-            return f"persistentvolumeclaim bound to non-existent persistentvolume (PersistentVolume={name}, PersistentVolumeClaim={key})"
+            where = f"(PersistentVolume={name}, PersistentVolumeClaim={key})"
+            return f"persistentvolumeclaim bound to non-existent persistentvolume {where}"
         if name:
             volume = self._volumes.get(name)
             wrong = (

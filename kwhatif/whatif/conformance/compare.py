@@ -15,6 +15,7 @@ import msgspec
 
 from kwhatif.results.conformance import Difference, FileAgreement
 from kwhatif.whatif.conformance.compare_autoscaling import autoscaling_differences
+from kwhatif.whatif.conformance.compare_karpenter import karpenter_differences
 
 MOST_KEYS = 3
 MOST_CHARACTERS = 300
@@ -137,7 +138,8 @@ class Tally:
         if isinstance(expected, Recorded):
             found = list(_of_scheduler(expected, msgspec.convert(answer, Recorded)))
         else:
-            found = [("", *difference) for difference in autoscaling_differences(expected, answer)]
+            differences = karpenter_differences if "nodeClaims" in answer else autoscaling_differences
+            found = [("", *difference) for difference in differences(expected, answer)]
         self._agreeing += not found
         self._differing.update(field for _, field in {(pod, field) for pod, field, _, _ in found})
         if len(self._differences) < self._show:

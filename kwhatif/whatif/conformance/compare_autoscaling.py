@@ -33,7 +33,7 @@ def _differing(
 ) -> Iterator[tuple[str, Any, Any]]:
     for field in fields:
         left, right = (_comparable(field, side.get(field)) for side in (wanted, got))
-        if not _same(left, right):
+        if not same(left, right):
             yield prefix + field, left, right
 
 
@@ -67,11 +67,12 @@ def _unordered(value: Any) -> Any:
     return sorted(value) if isinstance(value, list) else value
 
 
-def _same(left: Any, right: Any) -> bool:
+def same(left: Any, right: Any) -> bool:
+    """Whether two plain values are the same, numbers within a billionth."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(_same, left, right))
+        return len(left) == len(right) and all(map(same, left, right))
     if isinstance(left, float) or isinstance(right, float):
         return math.isclose(left or 0, right or 0, rel_tol=1e-9, abs_tol=1e-9)
     return bool(left == right)

@@ -16,6 +16,7 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text, called, read_paths
 from kwhatif.snapshot.read.json_reader import read_json
 from kwhatif.whatif.conformance.autoscaler_answers import AutoscalerScenario
+from kwhatif.whatif.conformance.karpenter_answers import KarpenterScenario
 from kwhatif.whatif.conformance.scenario_answers import Scenario
 
 _SUFFIXES = (".jsonl", ".json")
@@ -42,23 +43,32 @@ def _unpacked(name: str) -> str:
 _NOTHING = msgspec.Raw()
 
 
+AnyScenario = Scenario | AutoscalerScenario | KarpenterScenario
+
+
 class _Head(msgspec.Struct, rename="camel"):
-    """What tells the two kinds of scenarios apart."""
+    """What tells the kinds of scenarios apart."""
 
     node_groups: msgspec.Raw = _NOTHING
+    node_pools: msgspec.Raw = _NOTHING
+
+    @property
+    def kind(self) -> type[AnyScenario]:
+        if self.node_groups is not _NOTHING:
+            return AutoscalerScenario
+        return KarpenterScenario if self.node_pools is not _NOTHING else Scenario
 
 
-def read_scenarios(path: str) -> Iterator[tuple[str, Scenario | AutoscalerScenario]]:
+def read_scenarios(path: str) -> Iterator[tuple[str, AnyScenario]]:
     """The scenarios of a file in order, each with what messages call it: the file and the line.
 
-    Those with node groups are of an autoscaler. Raises InputError.
+    Those with node groups are of cluster-autoscaler, those with NodePools of Karpenter. Raises InputError.
     """
     (text,) = read_paths([path])
     for line, raw in _objects(text):
         where = f"{text.name} line {line}"
         try:
-            of_autoscaler = decode_json(raw, _Head).node_groups is not _NOTHING
-            scenario = strictly_json(raw, AutoscalerScenario) if of_autoscaler else strictly_json(raw, Scenario)
+            scenario: AnyScenario = strictly_json(raw, decode_json(raw, _Head).kind)
         except InputError as error:
             # Of a line of its own, "line 1" would be said once more.
             place = error.place.removeprefix("line 1, ") if not error.place.startswith("$") else error.place

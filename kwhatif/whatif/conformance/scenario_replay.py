@@ -1,4 +1,4 @@
-"""Replay a scenario of either kind."""
+"""Replay a scenario of any kind."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 from kwhatif.framework.interface import Plugin
 from kwhatif.versions import Features
 from kwhatif.whatif.conformance.autoscaler_answers import AutoscalerScenario, autoscaler_answer
+from kwhatif.whatif.conformance.karpenter_answers import karpenter_answer
 from kwhatif.whatif.conformance.scenario_answers import Scenario, answer
+from kwhatif.whatif.conformance.scenario_files import AnyScenario
 
 
 def replayed(
-    scenario: Scenario | AutoscalerScenario,
+    scenario: AnyScenario,
     *,
     source: str = "",
     features: Features | None = None,
@@ -22,4 +24,6 @@ def replayed(
     """What a scheduler, or an autoscaler, makes of it. Raises InputError, PolicyError or PluginError."""
     if isinstance(scenario, Scenario):
         return answer(scenario, source=source, features=features, outside=outside, skip_unknown=skip_unknown)
-    return autoscaler_answer(scenario, source=source, features=features, outside=outside, skip_unknown=skip_unknown)
+    if isinstance(scenario, AutoscalerScenario):
+        return autoscaler_answer(scenario, source=source, features=features, outside=outside, skip_unknown=skip_unknown)
+    return karpenter_answer(scenario, source=source)
