@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from kwhatif.api.core import Pod
 from kwhatif.autoscaling.karpenter.disruptability import is_disruptable, is_reschedulable
-from kwhatif.autoscaling.karpenter.labels import (
+from kwhatif.autoscaling.karpenter.known_labels import (
     CAPACITY_TYPE,
     DO_NOT_DISRUPT,
     INSTANCE_TYPE,
@@ -20,12 +20,12 @@ from kwhatif.autoscaling.karpenter.labels import (
     WELL_KNOWN,
     ZONE,
 )
-from kwhatif.autoscaling.karpenter.moments import seconds
 from kwhatif.autoscaling.karpenter.node_pool import NodePool
 from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld
 from kwhatif.autoscaling.karpenter.requirements import incompatible, of_labels
 from kwhatif.autoscaling.karpenter.state import NodeClaim, StateNode
-from kwhatif.golang.duration import SECOND, Duration
+from kwhatif.cluster.shapes import start_time
+from kwhatif.golang.duration import Duration
 
 NEVER = "Never"
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -185,13 +185,13 @@ def _eviction_cost(pod: Pod) -> float:
     return min(max(cost, -10.0), 10.0)
 
 
-def _lifetime_left(claim: NodeClaim, now: float) -> float:
+def _lifetime_left(claim: NodeClaim, now: int) -> float:
     """The share of its life that a node has before it."""
     text = claim.spec.expire_after
     if text is None or text == NEVER:
         return 1.0
-    whole = Duration.parse(text) / SECOND
-    age = now - seconds(claim.metadata.creation_timestamp or "1970-01-01T00:00:00Z")
+    whole = Duration.parse(text)
+    age = now - start_time(claim.metadata.creation_timestamp or "1970-01-01T00:00:00Z")
     return min(max((whole - age) / whole, 0.0), 1.0)
 
 
@@ -199,7 +199,7 @@ def _consolidates_never(pool: NodePool) -> bool:
     return pool.spec.disruption.consolidate_after == NEVER
 
 
-def is_consolidatable(claim: NodeClaim | None, pool: NodePool, now: float) -> bool:
+def is_consolidatable(claim: NodeClaim | None, pool: NodePool, now: int) -> bool:
     """Whether nothing has happened to the node's pods for as long as the pool wants."""
     after = pool.spec.disruption.consolidate_after
     if claim is None or after == NEVER:
@@ -208,5 +208,4 @@ def is_consolidatable(claim: NodeClaim | None, pool: NodePool, now: float) -> bo
     if initialized is None or initialized.status != "True":
         return False
     since = claim.status.last_pod_event_time or initialized.last_transition_time
-    quiet = now - seconds(since) if since else float("inf")
-    return quiet >= Duration.parse(after or "0s") / SECOND
+    return since is None or now - start_time(since) >= Duration.parse(after or "0s")

@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kwhatif.autoscaling.karpenter.amounts import Amounts, less
-from kwhatif.autoscaling.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, RESERVATION_ID, RESERVED, ZONE
+from kwhatif.autoscaling.karpenter.exact_amounts import Amounts, less
+from kwhatif.autoscaling.karpenter.known_labels import CAPACITY_TYPE, INSTANCE_TYPE, RESERVATION_ID, RESERVED, ZONE
 from kwhatif.autoscaling.karpenter.requirement import Requirement
 from kwhatif.autoscaling.karpenter.requirements import Requirements, agree, both, of_labels
 

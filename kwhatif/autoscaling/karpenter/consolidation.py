@@ -14,7 +14,7 @@ import numpy as np
 
 from kwhatif.autoscaling.karpenter.candidates import Candidate, Found, find_candidates
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Types
-from kwhatif.autoscaling.karpenter.labels import CAPACITY_TYPE, CAPACITY_TYPES, ON_DEMAND, SPOT
+from kwhatif.autoscaling.karpenter.known_labels import CAPACITY_TYPE, CAPACITY_TYPES, ON_DEMAND, SPOT
 from kwhatif.autoscaling.karpenter.new_claim import NewClaim
 from kwhatif.autoscaling.karpenter.node_budgets import allowed_disruptions
 from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld, is_provisionable, pending_pods, pods_of, simulated

@@ -13,11 +13,11 @@ from kwhatif.api.core import Pod, Taint
 from kwhatif.api.decode import convert
 from kwhatif.api.meta import LabelSelector
 from kwhatif.api.selectors import Selector
-from kwhatif.autoscaling.karpenter.labels import DO_NOT_DISRUPT, GROUP
-from kwhatif.autoscaling.karpenter.moments import seconds
+from kwhatif.autoscaling.karpenter.known_labels import DO_NOT_DISRUPT, GROUP
 from kwhatif.autoscaling.karpenter.state import is_owned_by, is_terminal, is_terminating
 from kwhatif.autoscaling.karpenter.taints import untolerated
-from kwhatif.golang.duration import SECOND, Duration
+from kwhatif.cluster.shapes import start_time
+from kwhatif.golang.duration import Duration
 
 _DISRUPTED = Taint(key=f"{GROUP}/disrupted", effect="NoSchedule")
 
@@ -26,7 +26,7 @@ def is_active(pod: Pod) -> bool:
     return not is_terminal(pod) and not is_terminating(pod)
 
 
-def asks_to_stay(pod: Pod, now: float) -> bool:
+def asks_to_stay(pod: Pod, now: int) -> bool:
     """Whether the pod wants to be left alone: for good, or for so long after it started."""
     value = (pod.metadata.annotations or {}).get(DO_NOT_DISRUPT)
     if value is None or value == "true":
@@ -38,14 +38,14 @@ def asks_to_stay(pod: Pod, now: float) -> bool:
     if duration <= 0:
         return False
     started = pod.status.start_time
-    return started is None or now - seconds(started) < duration / SECOND
+    return started is None or now - start_time(started) < duration
 
 
-def is_disruptable(pod: Pod, now: float) -> bool:
+def is_disruptable(pod: Pod, now: int) -> bool:
     return not is_active(pod) or not asks_to_stay(pod, now)
 
 
-def is_evictable(pod: Pod, now: float) -> bool:
+def is_evictable(pod: Pod, now: int) -> bool:
     """Whether a budget has a say in the pod's leaving."""
     stays = not untolerated([_DISRUPTED], pod.spec.tolerations or ())
     return is_active(pod) and not stays and not is_owned_by(pod, "Node") and not asks_to_stay(pod, now)
@@ -70,7 +70,7 @@ class _Budget:
 class PodBudgets:
     """The PodDisruptionBudgets, by namespace and name."""
 
-    def __init__(self, budgets: Iterable[Mapping[str, Any]], now: float) -> None:
+    def __init__(self, budgets: Iterable[Mapping[str, Any]], now: int) -> None:
         self._now = now
         ordered = sorted(budgets, key=lambda each: (each["metadata"].get("namespace", ""), each["metadata"]["name"]))
         self._budgets = [_budget(each) for each in ordered]

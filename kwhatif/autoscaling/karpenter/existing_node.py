@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kwhatif.autoscaling.karpenter.amounts import fit, less, total
-from kwhatif.autoscaling.karpenter.labels import HOSTNAME
+from kwhatif.autoscaling.karpenter.exact_amounts import fit, less, total
+from kwhatif.autoscaling.karpenter.known_labels import HOSTNAME
 from kwhatif.autoscaling.karpenter.requirement import Requirement
 from kwhatif.autoscaling.karpenter.requirements import Requirements, both, incompatible, of_labels
 from kwhatif.autoscaling.karpenter.state import StateNode
 from kwhatif.autoscaling.karpenter.taints import untolerated
 from kwhatif.autoscaling.karpenter.topology import Topology
-from kwhatif.autoscaling.karpenter.volumes import Used
+from kwhatif.autoscaling.karpenter.volume_topology import Used
 from kwhatif.autoscaling.karpenter.wants import Wants
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kwhatif.api.quantity import Quantity
-from kwhatif.autoscaling.karpenter import amounts
-from kwhatif.autoscaling.karpenter.amounts import Amounts, fit, total
+from kwhatif.autoscaling.karpenter import exact_amounts as amounts
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Offering, Types
+from kwhatif.autoscaling.karpenter.exact_amounts import Amounts, fit, total
 from kwhatif.autoscaling.karpenter.host_ports import HostPorts
-from kwhatif.autoscaling.karpenter.labels import (
+from kwhatif.autoscaling.karpenter.known_labels import (
     CAPACITY_TYPE,
     HOSTNAME,
     INSTANCE_TYPE,

@@ -19,7 +19,7 @@ _DEFAULT = (Budget(nodes="10%"),)
 
 
 def allowed_disruptions(
-    pools: Iterable[NodePool], nodes: Iterable[StateNode], now: float, reason: str
+    pools: Iterable[NodePool], nodes: Iterable[StateNode], now: int, reason: str
 ) -> Mapping[str, int]:
     """NodePool -> how many more of its nodes may be disrupted now. Nodes not ready or going count already."""
     there: Counter[str] = Counter()
@@ -33,7 +33,7 @@ def allowed_disruptions(
     return {pool.name: max(_allowed(pool, there[pool.name], now, reason) - disrupted[pool.name], 0) for pool in pools}
 
 
-def _allowed(pool: NodePool, nodes: int, now: float, reason: str) -> int:
+def _allowed(pool: NodePool, nodes: int, now: int, reason: str) -> int:
     budgets = pool.spec.disruption.budgets
     least = NO_LIMIT
     for budget in _DEFAULT if budgets is None else budgets:
@@ -46,7 +46,7 @@ def _allowed(pool: NodePool, nodes: int, now: float, reason: str) -> int:
     return least
 
 
-def _of_budget(budget: Budget, nodes: int, now: float) -> int:
+def _of_budget(budget: Budget, nodes: int, now: int) -> int:
     """Raises ValueError for a budget that cannot be read."""
     if not _active(budget, now):
         return NO_LIMIT
@@ -56,14 +56,14 @@ def _of_budget(budget: Budget, nodes: int, now: float) -> int:
     return int(text)
 
 
-def _active(budget: Budget, now: float) -> bool:
+def _active(budget: Budget, now: int) -> bool:
     """Whether the budget's schedule was due within its duration."""
     if budget.schedule is None and budget.duration is None:
         return True
     schedule = parse(budget.schedule or "")
     if schedule is None:
         raise CronError("a budget's schedule is of fixed times")
-    moment = datetime.fromtimestamp(now, UTC)
+    moment = datetime.fromtimestamp(now / SECOND, UTC)
     minutes = int(Duration.parse(budget.duration or "0") // (60 * SECOND))
     start = moment.replace(second=0, microsecond=0)
     whole = timedelta(minutes=minutes)

@@ -12,7 +12,7 @@ import msgspec
 
 from kwhatif.api.core import Condition, ResourceList, Taint
 from kwhatif.api.meta import Base, Labels, Resource
-from kwhatif.autoscaling.karpenter.labels import NODE_POOL
+from kwhatif.autoscaling.karpenter.known_labels import NODE_POOL
 from kwhatif.autoscaling.karpenter.requirement import Requirement
 from kwhatif.autoscaling.karpenter.requirements import NONE, Requirements, both, of_labels
 

@@ -14,13 +14,19 @@ from kwhatif.api.core import NodeSelectorRequirement, NodeSelectorTerm, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.label_text import is_label_key, is_label_value
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue
-from kwhatif.autoscaling.karpenter.daemon_pods import daemon_pods
+from kwhatif.autoscaling.karpenter.daemon_overhead import daemon_pods
 from kwhatif.autoscaling.karpenter.disruptability import PodBudgets
-from kwhatif.autoscaling.karpenter.labels import CAPACITY_TYPE, CAPACITY_TYPES, NODE_POOL, NORMALIZED, refused_label
+from kwhatif.autoscaling.karpenter.known_labels import (
+    CAPACITY_TYPE,
+    CAPACITY_TYPES,
+    NODE_POOL,
+    NORMALIZED,
+    refused_label,
+)
 from kwhatif.autoscaling.karpenter.node_pool import NodePool
 from kwhatif.autoscaling.karpenter.scheduler import Offer, Round, Scheduler, Settings
 from kwhatif.autoscaling.karpenter.state import ClusterState, NodeClaim, StateNode, is_owned_by
-from kwhatif.autoscaling.karpenter.volumes import Volumes
+from kwhatif.autoscaling.karpenter.volume_topology import Volumes
 from kwhatif.autoscaling.karpenter.wants import Wants
 
 _NOT_FOR_KARPENTER = f"configured to not run on a Karpenter provisioned node (requirement={NODE_POOL} DoesNotExist)"
@@ -29,9 +35,9 @@ _NOT_FOR_KARPENTER = f"configured to not run on a Karpenter provisioned node (re
 @dataclass(frozen=True)
 class KarpenterWorld:
     """A moment of a cluster. ``pending`` are pods without a node; ``offered`` names the types of NodePools that are not
-    offered the whole catalogue. DaemonSets and PodDisruptionBudgets are plain values. ``now`` in seconds since 1970."""
+    offered the whole catalogue. DaemonSets and PodDisruptionBudgets are plain values; ``now`` counts nanoseconds."""
 
-    now: float
+    now: int
     objects: Objects
     claims: Sequence[NodeClaim]
     pending: Sequence[Pod]

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kwhatif.autoscaling.karpenter.labels import NORMALIZED
+from kwhatif.autoscaling.karpenter.known_labels import NORMALIZED
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _SHOWN = 5

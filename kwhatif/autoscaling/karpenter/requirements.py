@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kwhatif.api.core import NodeSelectorRequirement
-from kwhatif.autoscaling.karpenter.labels import RESTRICTED
+from kwhatif.autoscaling.karpenter.known_labels import RESTRICTED
 from kwhatif.autoscaling.karpenter.requirement import Requirement
 
 Requirements = Mapping[str, Requirement]

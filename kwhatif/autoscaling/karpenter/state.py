@@ -16,11 +16,11 @@ from kwhatif.api.core import Condition, Node, Pod, ResourceList, Taint
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Base, Resource
 from kwhatif.api.others import CSINode
-from kwhatif.autoscaling.karpenter.amounts import Amounts, amounts, less, total
+from kwhatif.autoscaling.karpenter.exact_amounts import Amounts, amounts, less, total
 from kwhatif.autoscaling.karpenter.host_ports import HostPorts
-from kwhatif.autoscaling.karpenter.labels import HOSTNAME, INITIALIZED, INSTANCE_TYPE, NODE_POOL, REGISTERED
+from kwhatif.autoscaling.karpenter.known_labels import HOSTNAME, INITIALIZED, INSTANCE_TYPE, NODE_POOL, REGISTERED
 from kwhatif.autoscaling.karpenter.taints import is_ephemeral, same
-from kwhatif.autoscaling.karpenter.volumes import Volumes, VolumeUsage
+from kwhatif.autoscaling.karpenter.volume_topology import Volumes, VolumeUsage
 from kwhatif.autoscaling.karpenter.wants import Wants
 
 NODES = "nodes"

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kwhatif.api.core import Namespace, Pod, PodAffinityTerm, Taint, TopologySpreadConstraint
 from kwhatif.api.meta import LabelSelector, LabelSelectorRequirement
 from kwhatif.api.selectors import Selector, SelectorError
-from kwhatif.autoscaling.karpenter.labels import HOSTNAME
+from kwhatif.autoscaling.karpenter.known_labels import HOSTNAME
 from kwhatif.autoscaling.karpenter.requirements import Requirements, both, of_labels, wanted
 from kwhatif.autoscaling.karpenter.state import ClusterState, StateNode
 from kwhatif.autoscaling.karpenter.topology_group import (

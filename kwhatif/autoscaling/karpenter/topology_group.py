@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from kwhatif.api.core import Taint, Toleration
 from kwhatif.api.meta import LabelSelector
 from kwhatif.api.selectors import Selector
-from kwhatif.autoscaling.karpenter.labels import HOSTNAME
+from kwhatif.autoscaling.karpenter.known_labels import HOSTNAME
 from kwhatif.autoscaling.karpenter.requirement import Requirement
 from kwhatif.autoscaling.karpenter.requirements import Requirements, both, incompatible, of_expressions, of_labels
 from kwhatif.autoscaling.karpenter.taints import untolerated

@@ -23,7 +23,7 @@ from kwhatif.api.core import (
     WeightedPodAffinityTerm,
 )
 from kwhatif.api.quantity import Quantity, plain_quantity
-from kwhatif.autoscaling.karpenter.amounts import amounts
+from kwhatif.autoscaling.karpenter.exact_amounts import amounts
 from kwhatif.autoscaling.karpenter.host_ports import HostPort, host_ports
 from kwhatif.autoscaling.karpenter.requirements import Requirements, both, of_expressions, of_labels
 from kwhatif.cluster.pod_requests import pod_requests

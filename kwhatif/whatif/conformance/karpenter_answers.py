@@ -14,16 +14,16 @@ import msgspec
 from kwhatif.api.core import Pod, Taint
 from kwhatif.api.quantity import Quantity
 from kwhatif.api.selectors import SelectorError
-from kwhatif.autoscaling.karpenter import amounts
+from kwhatif.autoscaling.karpenter import exact_amounts as amounts
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
 from kwhatif.autoscaling.karpenter.consolidation import METHODS, consolidate
-from kwhatif.autoscaling.karpenter.labels import INSTANCE_TYPE
-from kwhatif.autoscaling.karpenter.moments import seconds
+from kwhatif.autoscaling.karpenter.known_labels import INSTANCE_TYPE
 from kwhatif.autoscaling.karpenter.new_claim import NewClaim
 from kwhatif.autoscaling.karpenter.node_pool import NodePool
 from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld, provision
 from kwhatif.autoscaling.karpenter.scheduler import Settings
 from kwhatif.autoscaling.karpenter.state import NodeClaim
+from kwhatif.cluster.shapes import start_time
 from kwhatif.errors import InputError
 from kwhatif.snapshot.load import decode_objects
 from kwhatif.snapshot.read.items import decode, inside
@@ -138,7 +138,7 @@ def _world(scenario: KarpenterScenario) -> KarpenterWorld:
     options = scenario.options
     gates = options.get("featureGates") or {}
     return KarpenterWorld(
-        seconds(scenario.now),
+        start_time(scenario.now),
         objects,
         claims,
         scenario.pods,

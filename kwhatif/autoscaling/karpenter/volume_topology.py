@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from kwhatif.api.core import NodeSelectorRequirement, Pod, Volume
 from kwhatif.api.kinds import Objects
 from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim, StorageClass
-from kwhatif.autoscaling.karpenter.labels import HOSTNAME
+from kwhatif.autoscaling.karpenter.known_labels import HOSTNAME
 from kwhatif.autoscaling.karpenter.requirements import NONE, Requirements, both, conflicts, of_expressions
 from kwhatif.plugins.shared.attachable import MIGRATED
 
