@@ -24,6 +24,7 @@ from kwhatif.autoscaling.karpenter.scheduler import Round
 
 METHODS = ("empty", "multi", "single")
 _MOST_AT_ONCE = 100
+_SHOWN = 5
 _SPOT_CHOICE = 15
 """How many cheaper types one spot machine needs to be replaced by another."""
 
@@ -129,9 +130,9 @@ def _considered(world: KarpenterWorld, candidates: Sequence[Candidate], found: F
 
     result, stuck = _simulated(world, candidates)
     if stuck:
-        shown = " ".join(f"{key} => {'; '.join(reasons)}" for key, reasons in list(stuck.items())[:5])
-        more = f"  and {len(stuck) - 5} other(s)" if len(stuck) > 5 else ""
-        refuse(f"Not all pods would schedule, {shown} {more}".rstrip())
+        shown = "".join(f"{key} => {'; '.join(reasons)} " for key, reasons in list(stuck.items())[:_SHOWN])
+        more = f" and {len(stuck) - _SHOWN} other(s)" if len(stuck) >= _SHOWN else ""
+        refuse(f"Not all pods would schedule, {shown}{more}")
         return None
     if not result.claims:
         return Command(tuple(candidates), placed=result.placed)

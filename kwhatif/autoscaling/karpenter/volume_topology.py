@@ -177,7 +177,7 @@ class Volumes:
         known = f"PersistentVolumeClaim={key}, StorageClass={class_name}"
         if claim.metadata.deletion_timestamp:
             return f"persistentvolumeclaim is being deleted (PersistentVolumeClaim={key})"
-        name = claim.spec.volume_name
+        name = claim.spec.volume_name or ""
         if claim.status.phase == "Lost":
             where = f"(PersistentVolume={name}, PersistentVolumeClaim={key})"
             return f"persistentvolumeclaim bound to non-existent persistentvolume {where}"
