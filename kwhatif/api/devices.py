@@ -6,8 +6,6 @@ Upstream: api/resource/v1/types.go and dynamic-resource-allocation/api/v1beta1/c
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec.structs import force_setattr
 
@@ -252,7 +250,6 @@ class Constraint(Base):
 class DeviceClaim(Base):
     requests: list[DeviceRequest] | None = None
     constraints: list[Constraint] | None = None
-    config: Any = None
 
 
 class ClaimSpec(Base):
@@ -281,7 +278,6 @@ class DeviceResult(Base):
 
 class DeviceResults(Base):
     results: list[DeviceResult] | None = None
-    config: Any = None
 
 
 class Allocation(Base):
@@ -331,7 +327,6 @@ class ResourceClaimTemplate(_Versioned):
 
 class DeviceClassSpec(Base):
     selectors: list[DeviceSelector] | None = None
-    config: Any = None
     extended_resource_name: str | None = None
 
 

@@ -22,8 +22,11 @@ CEL_WORDS = frozenset(
 )
 """What names mean to an expression about devices; attributes that are called like this keep their names, too."""
 
-# A text, with what stands around it; or a word.
-_TOKEN = re.compile(r"""([rR]?["'])((?:[^"'\\]|\\.)*)(["'])|\w+""")
+# A text that a function makes a quantity or a version of; any other text, with what stands around it; or a word.
+_TOKEN = re.compile(
+    r"""\b(?P<measure>(?:isQuantity|isSemver|quantity|semver)\(\s*["'])(?P<measured>(?:[^"'\\]|\\.)*)(?P<end>["'])"""
+    r"""|(?P<quote>[rR]?["'])(?P<text>(?:[^"'\\]|\\.)*)(?P<unquote>["'])|\w+"""
+)
 _NUMBER = re.compile("(?:0x[0-9a-fA-F]+|[0-9]+(?:[eE][0-9]+)?)[uU]?")
 _LOOKS_INSIDE = re.compile(
     r"\.(?:contains|endsWith|find|findAll|indexOf|lastIndexOf|matches|replace|split|startsWith|substring)\("
@@ -35,12 +38,17 @@ def looks_inside(expression: str) -> bool:
     return _LOOKS_INSIDE.search(expression) is not None
 
 
-def with_words(expression: str, put: Callable[[str], str]) -> str:
-    """The expression with what ``put`` makes of each text and each word in it; numbers stay."""
+def with_words(expression: str, put: Callable[[str], str], put_measure: Callable[[str], str]) -> str:
+    """The expression with what ``put`` makes of each text and each word in it; numbers stay.
+
+    ``put_measure`` is for texts that are turned into quantities and versions.
+    """
 
     def token(found: re.Match[str]) -> str:
-        if found[1]:
-            return found[1] + put(found[2]) + found[3]
+        if found["measure"]:
+            return found["measure"] + put_measure(found["measured"]) + found["end"]
+        if found["quote"]:
+            return found["quote"] + put(found["text"]) + found["unquote"]
         return found[0] if _NUMBER.fullmatch(found[0]) else put(found[0])
 
     return _TOKEN.sub(token, expression)

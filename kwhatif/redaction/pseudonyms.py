@@ -27,8 +27,10 @@ _ADDRESSES = int(ipaddress.IPv4Address("198.18.0.0"))  # set aside for benchmark
 _NO_ADDRESS = frozenset({"", "0.0.0.0", "::", "127.0.0.1", "::1"})
 
 _OCTETS = r"[0-9]{1,3}"
-# Words; and addresses, also where they are part of a name as clouds make them, which are one word.
-_WORD = re.compile(rf"(?<![^\W_])(?:{_OCTETS}(?:\.{_OCTETS}){{3}}|ip-{_OCTETS}(?:-{_OCTETS}){{3}})(?![^\W_])|[^\W_]+")
+# Words; and addresses, also with dashes, as clouds put them into names, which are one word.
+_WORD = re.compile(
+    rf"(?<![^\W_])(?:{_OCTETS}(?:\.{_OCTETS}){{3}}|(?:ip-)?{_OCTETS}(?:-{_OCTETS}){{3}})(?![^\W_])|[^\W_]+"
+)
 _CODE = re.compile("[a-z]{1,2}[0-9]{3,}")
 _NUMBER = re.compile(r"[0-9]{1,3}")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -148,9 +150,16 @@ class Names:
 
     @_remembered
     def free(self, raw: str) -> str:
-        """The value of a device's attribute or a text in an expression; quantities and versions stay."""
-        kept = raw in CEL_WORDS or _AMOUNT.fullmatch(raw) or _VERSION.fullmatch(raw)
-        return raw if kept else self._words(self.translation.words, raw)
+        """The value of a device's attribute, or a word or a text in an expression."""
+        return raw if raw in CEL_WORDS else self._words(self.translation.words, raw)
+
+    def version(self, raw: str) -> str:
+        """A semantic version; one of three numbers stays, since expressions count with them."""
+        return raw if _VERSION.fullmatch(raw) else self.free(raw)
+
+    def measure(self, raw: str) -> str:
+        """What an expression takes for a quantity or a version."""
+        return raw if _AMOUNT.fullmatch(raw) else self.version(raw)
 
     def attribute(self, raw: str) -> str:
         """The name of an attribute or a capacity, with its domain or without."""
@@ -162,7 +171,7 @@ class Names:
         """An expression in CEL: its texts and the names that are not the language's own."""
         if looks_inside(raw):
             self.looking_inside.add(raw)
-        return with_words(raw, self.free)
+        return with_words(raw, self.free, self.measure)
 
     # --- labels
 
@@ -249,7 +258,7 @@ class Names:
 def _coded(words: Ordered, word: str) -> str:
     """A number of up to three digits stays, also before a word, as the ordinal of a pod does."""
     number = _NUMBER.match(word)
-    if number is None or "." in word:
+    if number is None or "." in word or "-" in word:
         return words.code(word)
     rest = word[number.end() :]
     return number[0] + words.code(rest) if rest else number[0]

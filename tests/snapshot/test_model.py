@@ -56,7 +56,7 @@ def sample() -> Snapshot:
     )
     claim = ResourceClaim(
         metadata=ObjectMeta(name="gpu", namespace="shop"),
-        spec=ClaimSpec(devices=DeviceClaim(config=[{"opaque": {"parameters": {"count": 1.5}}}, None, True])),
+        spec=ClaimSpec(devices=DeviceClaim(constraints=[])),
     )
     return snapshot_of(
         node,
@@ -216,9 +216,9 @@ def test_a_place_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> Non
 
 
 def test_what_has_no_place_in_json_is_not_written(tmp_path: Path) -> None:
-    claim = ResourceClaim(metadata=ObjectMeta(name="c"), spec=ClaimSpec(devices=DeviceClaim(config=object())))
+    snapshot = Snapshot(whole={"Job": [{"metadata": {"name": "j"}, "spec": object()}]})
     with pytest.raises(NotImplementedError, match="no place for a object"):
-        write_snapshot(snapshot_of(claim), str(tmp_path / "c"))
+        write_snapshot(snapshot, str(tmp_path / "c"))
     assert os.listdir(tmp_path) == []
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields, force_setattr, replace
 
-from kwhatif.api.core import Condition, Container, ContainerStatus, Node, Pod, PodSpec, Volume
+from kwhatif.api.core import Condition, Container, ContainerStatus, Node, NodeStatus, Pod, PodSpec, Volume
+from kwhatif.api.devices import AllocatedDeviceStatus, ResourceClaim, ResourceClaimTemplate
 from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.meta import ObjectMeta, Resource
 
@@ -60,17 +61,33 @@ _DEFAULTS: Plain = {
 
 def prune_object(obj: Resource) -> None:
     """Take out of an object that was just decoded what its Struct could hold but nothing reads."""
-    meta = obj.metadata
-    if meta.annotations:
-        kept = {key: value for key, value in meta.annotations.items() if key in KEPT_ANNOTATIONS}
-        force_setattr(meta, "annotations", kept or None)
+    _prune_annotations(obj.metadata)
     if isinstance(obj, Pod):
         _prune_pod(obj)
     elif isinstance(obj, Node) and obj.status.conditions:
-        force_setattr(obj.status, "conditions", [_without_message(one) for one in obj.status.conditions])
+        _prune_conditions(obj.status)
+    elif isinstance(obj, ResourceClaimTemplate) and obj.spec.metadata is not None:
+        _prune_annotations(obj.spec.metadata)
+    elif isinstance(obj, ResourceClaim):
+        for device in obj.status.devices or ():
+            if device.conditions:
+                _prune_conditions(device)
+
+
+def _prune_conditions(status: NodeStatus | AllocatedDeviceStatus) -> None:
+    force_setattr(status, "conditions", [_without_message(one) for one in status.conditions or ()])
+
+
+def _prune_annotations(meta: ObjectMeta) -> None:
+    if meta.annotations:
+        kept = {key: value for key, value in meta.annotations.items() if key in KEPT_ANNOTATIONS}
+        force_setattr(meta, "annotations", kept or None)
 
 
 def _prune_pod(pod: Pod) -> None:
+    for volume in pod.spec.volumes or ():
+        if volume.ephemeral is not None and volume.ephemeral.volume_claim_template is not None:
+            _prune_annotations(volume.ephemeral.volume_claim_template.metadata)
     if pod.spec.volumes:
         # What is left of most volumes is a name, and that is made up anew for each pod.
         volumes = [volume for volume in pod.spec.volumes if volume != Volume(name=volume.name)]
@@ -127,13 +144,15 @@ def prune_whole(obj: Plain, kind: str, dropped: set[str], *, keep_templates: boo
         obj["status"] = kept
     spec = obj.get("spec")
     for claim in (spec or {}).get("volumeClaimTemplates") or () if kind == "StatefulSet" else ():
-        claim["metadata"] = _metadata(claim.get("metadata") or {})
+        claim |= _claim_template(claim)
         claim.pop("status", None)
     if keep_templates:
         return
     owner = obj
     for key in TEMPLATES.get(kind, ()):
         owner = owner.get(key) or {}
+        if owner is not obj and owner.get("metadata"):
+            owner["metadata"] = _metadata(owner["metadata"])
     if kind in TEMPLATES and owner.get("template"):
         owner["template"] = prune_template(owner["template"], dropped)
 
@@ -160,7 +179,7 @@ def _schema(schema: Any) -> None:
     """A schema without what explains it: most of its size. A field may be called ``description``, too."""
     if not isinstance(schema, dict):
         return
-    for key in ("description", "example", "externalDocs", "title"):
+    for key in ("$schema", "description", "example", "externalDocs", "id", "title"):
         schema.pop(key, None)
     for key in ("properties", "patternProperties", "definitions"):
         for inner in (schema.get(key) or {}).values():
@@ -224,7 +243,13 @@ def _volume(volume: Plain, dropped: set[str]) -> Plain:
         kept[key] = {name: value for name, value in source.items() if name in names}
         if any(name not in names and name != "defaultMode" for name in source):
             dropped.add("volumes")
+    if template := (kept.get("ephemeral") or {}).get("volumeClaimTemplate"):
+        kept["ephemeral"]["volumeClaimTemplate"] = _claim_template(template)
     return kept
+
+
+def _claim_template(template: Plain) -> Plain:
+    return {"metadata": _metadata(template.get("metadata") or {}), "spec": template.get("spec") or {}}
 
 
 def _names_of(type_: Any) -> frozenset[str]:
