@@ -31,7 +31,7 @@ class ExpandedPod(Value, frozen=True, kw_only=True):
 class ExpandResult(Result, frozen=True, kw_only=True):
     """What manifests become. ``unknown`` counts kinds that nobody here knows; ``not_modelled`` says what was left out.
 
-    ``edits`` are what-if edits of the cluster, in words, ``gaps`` what is not known of the API server. The pods of an
+    ``edits`` are what-if edits of the cluster, in words, ``gaps`` what it stands on that is missing. The pods of an
     update are those of a rollout in which every new pod becomes ready.
     """
 

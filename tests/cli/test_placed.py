@@ -129,3 +129,33 @@ def test_names_alone_leave_no_refusal_and_no_missing_pod_unsaid(tmp_path: Path) 
     assert (ran.code, ran.out) == (1, "")
     assert any(note.startswith("warning: Pod default/bad is refused: ") for note in ran.notes)
     assert any(note.startswith("warning: ") and ": 2 pods not created: " in note for note in ran.notes)
+
+
+# --- strict
+
+
+GADGET = {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}, "spec": {"replicas": 2}}
+STANDS_ON: dict[str, tuple[list[Any], list[Any], str]] = {
+    "a kind that nobody knows": ([deployment(), GADGET], [], "nobody here knows what to make of: 1 Gadget"),
+    "a workload that is missing while its pods are there": (
+        [deployment()],
+        [{**pod("web-old-x", nodeName="a"), "metadata": {"name": "web-old-x", "namespace": "default"}}],
+        "Deployment default/web is not in the snapshot, though 1 pod of it is",
+    ),
+}
+
+
+@pytest.mark.parametrize("command", ["place", "explain", "capacity", "gate", "expand"])
+@pytest.mark.parametrize("case", STANDS_ON)
+def test_under_strict_no_command_answers_that_stands_on(case: str, command: str, tmp_path: Path) -> None:
+    manifests, running, gap = STANDS_ON[case]
+    for one in running:
+        labels = {"app": "web", "pod-template-hash": "old"}
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-old", "uid": "1", "controller": True}
+        one["metadata"] |= {"labels": labels, "ownerReferences": [owner]}
+    files = write(tmp_path, "web.json", *manifests), write(tmp_path, "cluster.json", node("a"), *running)
+    ran = run(command, files[0], "--snapshot", files[1], "-o", "json")
+    assert gap in ran.out
+    strict = run(command, files[0], "--snapshot", files[1], "--strict")
+    assert (strict.code, strict.out) == (2, "")
+    assert strict.err.startswith("kwhatif: --strict: ")

@@ -84,10 +84,37 @@ def test_pods_fit_until_every_node_is_full() -> None:
     assert result.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
 
 
-def test_what_is_left_over_on_nodes_that_the_pod_cannot_use_is_none_of_its_business() -> None:
-    tainted = node("gpu", cpu="64", taints=["gpu=yes:NoSchedule"])
-    (left,) = ask(snapshot_of([node("a", cpu="4"), node("b", cpu="2500m"), tainted], []), workload()).left_over
-    assert (left.free, left.largest, left.on) == (500, 500, "b")
+TAINTED = node("gpu", cpu="64", taints=["gpu=yes:NoSchedule"])
+NAMED: Json = {
+    "nodeSelectorTerms": [
+        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]} for name in ("a", "b")
+    ]
+}
+LEFT_OVER: dict[str, tuple[list[Node], Json, int | None, tuple[int, int, str]]] = {
+    "a node whose taint the pod does not tolerate": ([TAINTED], {}, None, (500, 500, "b")),
+    "such a node where a limit ends the count": ([TAINTED], {}, 2, (4500, 3000, "a")),
+    "a cordoned one": ([node("c", cpu="64", cordoned=True)], {}, None, (500, 500, "b")),
+    "one that the pod does not name": (
+        [node("c", cpu="64")],
+        {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": NAMED}}},
+        None,
+        (500, 500, "b"),
+    ),
+    "one with another label": (
+        [node("c", cpu="64", hostname=False)],
+        {"nodeSelector": {"ours": "yes"}},
+        None,
+        (500, 500, "b"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LEFT_OVER)
+def test_what_is_left_over_leaves_out(case: str) -> None:
+    others, spec, limit, expected = LEFT_OVER[case]
+    ours = [node("a", cpu="4", labels={"ours": "yes"}), node("b", cpu="2500m", labels={"ours": "yes"})]
+    (left,) = ask(snapshot_of([*ours, *others], []), workload(**spec), limit=limit).left_over
+    assert (left.free, left.largest, left.on) == expected
 
 
 @pytest.mark.parametrize(

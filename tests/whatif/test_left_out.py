@@ -107,9 +107,10 @@ def test_under_strict_an_unchanged_workload_is_not_certain_enough(dumps: Path) -
 def test_expand_says_so_too(dumps: Path) -> None:
     (dumps / "manifest.json").write_text(json.dumps(stored()))
     ran = run("expand", str(dumps / "manifest.json"), "--snapshot", str(dumps / "pruned.json"))
-    assert f"warning: {GAP}: if they changed, every pod would be replaced; a dump with --keep-templates would tell" in (
-        ran.err.splitlines()
-    )
+    told = "if they changed, every pod would be replaced; a dump with --keep-templates would tell"
+    assert f"warning: {GAP}: {told} [Deployment shop/web]" in ran.err.splitlines()
+    strict = run("expand", str(dumps / "manifest.json"), "--snapshot", str(dumps / "pruned.json"), "--strict")
+    assert (strict.code, strict.out) == (2, "")
 
 
 def test_new_pods_of_an_update_have_the_manifests_environment(dumps: Path) -> None:

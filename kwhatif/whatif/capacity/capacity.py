@@ -26,6 +26,7 @@ from kwhatif.errors import UsageError
 from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.results.capacity import CapacityResult, LeftOver, NodeCapacity, QuotaRoom, ReasonCount
 from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.in_words import feasible_rows
 from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.expand.snapshot_world import world_of
 from kwhatif.whatif.fidelity.assess import assess
@@ -174,6 +175,7 @@ class _Filling:
         self._taken: Counter[int] = Counter()
         self._asks: Counter[str] = Counter()
         self.refused: Attempt | None = None
+        self._tried = 0
 
     def run(self, most: int) -> int:
         """Place whole units until one does not fit; how many did."""
@@ -181,6 +183,7 @@ class _Filling:
 
     def _unit(self, number: int) -> bool:
         placed: list[Attempt] = []
+        self._tried = number
         for copier in self._copiers:
             info = copier(self._session, number)
             if number == 1:
@@ -230,6 +233,8 @@ class _Filling:
         )
 
     def _left_over(self) -> tuple[LeftOver, ...]:
+        if not self._asks:
+            return ()
         names, usable = self._session.cluster.columns.names, self._usable()
         found = []
         for name, each in self._asks.items():
@@ -244,11 +249,18 @@ class _Filling:
 
     def _usable(self) -> BoolArray:
         """bool[N]: where copies are, or could be if something left; what others have free is of no use to them."""
-        usable: BoolArray = np.ones(len(self._session.cluster), np.bool_)
-        diagnosis = self.refused.diagnosis if self.refused is not None else None
-        if diagnosis is not None and diagnosis.refusal is None:
-            usable[:] = False
-            usable[[*self._taken, *diagnosis.preemptable().tolist()]] = True
+        cluster = self._session.cluster
+        usable: BoolArray = np.zeros(len(cluster), np.bool_)
+        usable[list(self._taken)] = True
+        for copier in self._copiers:
+            info = copier(self._session, self._tried + 1)
+            evaluation = self._session.driver.of(info).evaluation(info)
+            evaluation.refresh(info)
+            evaluation.begin(info)
+            if evaluation.refusal is None:
+                verdicts = evaluation.verdicts(info)
+                usable[feasible_rows(evaluation, verdicts)] = True
+                usable[Diagnosis(cluster, evaluation, verdicts, evaluation.narrowed).preemptable()] = True
         return usable
 
     def _free(self, resource: str) -> Int64Array:

@@ -10,16 +10,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from kwhatif.errors import FidelityError, UsageError
 from kwhatif.framework.interface import Reading
 from kwhatif.golang.spelling import without_password
-from kwhatif.results.amounts import counted
 from kwhatif.results.parts import Fidelity, Gap
 from kwhatif.results.place import Placement
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import minor_of
 from kwhatif.whatif.expand.expand import Rollout
 from kwhatif.whatif.fidelity.extender_calls import extender_gaps
-from kwhatif.whatif.fidelity.left_out import template_gap
+from kwhatif.whatif.fidelity.left_out import template_gap, unknown_gap
 from kwhatif.whatif.fidelity.server_gaps import absence, doubt_gaps, made_anew, server_gaps
-from kwhatif.whatif.fidelity.strangers import strangers
+from kwhatif.whatif.fidelity.strangers import stranger_gaps
 from kwhatif.whatif.fidelity.untried import untried_gaps
 from kwhatif.whatif.session import Asked, Session
 
@@ -49,7 +48,7 @@ def assess(
         *_kind_gaps(session, asked),
         *_extender_gaps(session, asked),
     ]
-    gaps += _stranger_gaps(snapshot, asked, more=more)
+    gaps += stranger_gaps(snapshot, asked, more=more)
     told = {gap.what for gap in gaps}
     gaps += [gap for gap in server_gaps(snapshot, session.covered, asked) if gap.what not in told]
     gaps += doubt_gaps(session.doubts, {item.pod.key for item in asked})
@@ -77,13 +76,7 @@ def assess(
         for what, _, effect in (lost.rpartition(": ") for lost in setup.configuration.lost)
     ]
     if others:
-        gaps.append(
-            Gap(
-                what=f"nobody here knows what to make of: {', '.join(others)}",
-                effect="pods that they would have are missing; --pod-template-path says where a kind has its template",
-                pods=_keys(asked, lambda item: True) or ("<input>",),
-            )
-        )
+        gaps.append(unknown_gap(others, asked))
     return Fidelity(
         rules=str(setup.features),
         cluster=snapshot.kubernetes_version,
@@ -146,18 +139,6 @@ def _budget_gap(session: Session, placements: Sequence[Placement], evicted: Sequ
         victims = (victim.pod for p in preempting for victim in p.victims)
         yield Gap(
             what=why, effect=effect, pods=tuple(dict.fromkeys((*evicted, *(p.pod for p in preempting), *victims)))
-        )
-
-
-def _stranger_gaps(snapshot: Snapshot, asked: Sequence[Asked], *, more: bool) -> Iterator[Gap]:
-    """Workloads that are taken to be new although their pods run."""
-    new = {item.owner for item in asked if item.origin != snapshot.source and not item.edited}
-    for name, number in strangers(snapshot, new).items():
-        there = f"{counted(number, 'pod')} of it {'is' if number == 1 else 'are'}"
-        yield Gap(
-            what=f"{name} is not in the snapshot, though {there}",
-            effect="it is taken to be new, and they to stay beside its new pods",
-            pods=() if more else tuple(item.pod.key for item in asked if item.owner == name),
         )
 
 

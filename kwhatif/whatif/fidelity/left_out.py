@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from kwhatif.admission.answer import Object
 from kwhatif.results.parts import Gap
 from kwhatif.snapshot.live.pruning import prune_template
+from kwhatif.whatif.session import Asked
 from kwhatif.workloads.objects import section
 from kwhatif.workloads.templates import same_template
 
@@ -47,4 +48,13 @@ def template_gap(dropped: Sequence[str], objects: Sequence[str]) -> Gap:
         what=f"the snapshot leaves out {', '.join(dropped)} of pod templates",
         effect="if they changed, every pod would be replaced; a dump with --keep-templates would tell",
         pods=tuple(objects),
+    )
+
+
+def unknown_gap(kinds: Sequence[str], asked: Sequence[Asked]) -> Gap:
+    """The gap that nobody knows whether objects of some ``kinds`` of the manifests (``1 Gadget``) would have pods."""
+    return Gap(
+        what=f"nobody here knows what to make of: {', '.join(kinds)}",
+        effect="pods that they would have are missing; --pod-template-path says where a kind has its template",
+        pods=tuple(item.pod.key for item in asked) or ("<input>",),
     )

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import FINISHED
+from kwhatif.results.amounts import counted
+from kwhatif.results.parts import Gap
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.fidelity.ownership import Owners
+from kwhatif.whatif.session import Asked
+
+
+def stranger_gaps(snapshot: Snapshot, asked: Sequence[Asked], *, more: bool = False) -> Iterator[Gap]:
+    """Workloads that are taken to be new although their pods run; no pod is touched that is one ``more`` of them."""
+    new = {item.owner for item in asked if item.origin != snapshot.source and not item.edited}
+    for name, number in strangers(snapshot, new).items():
+        there = f"{counted(number, 'pod')} of it {'is' if number == 1 else 'are'}"
+        yield Gap(
+            what=f"{name} is not in the snapshot, though {there}",
+            effect="it is taken to be new, and they to stay beside its new pods",
+            pods=() if more else tuple(item.pod.key for item in asked if item.owner == name),
+        )
 
 
 def strangers(snapshot: Snapshot, workloads: Collection[str]) -> dict[str, int]:

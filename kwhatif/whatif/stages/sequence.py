@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kwhatif.bounds import pods_to_make
-from kwhatif.results.amounts import counted
 from kwhatif.results.parts import Result
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
@@ -94,14 +93,6 @@ def expand(inquiry: Inquiry) -> Inquiry:
         case.expanded.doubts += case.edited.doubts
         for text in case.expanded.warnings:
             inquiry.notes.warn(text)
-        if not inquiry.question.schedules:
-            # Where there is a fidelity report, it is among its gaps.
-            from kwhatif.whatif.fidelity.strangers import strangers
-
-            new = {item.owner for item in case.expanded.pods}
-            for name, number in strangers(case.snapshot, new).items():
-                there = f"{counted(number, 'pod')} of it {'is' if number == 1 else 'are'}"
-                inquiry.notes.warn(f"{name} is not in the snapshot, though {there}: it is taken to be new")
     return inquiry
 
 
