@@ -78,11 +78,14 @@ class Cluster:
         for pod in objects.of(Pod):
             if (pod.status.phase or "") in FINISHED:
                 continue
-            if pod.spec.node_name:
-                cluster.add(cluster.shapes.info(pod, bound=True), pod.spec.node_name)
-            elif pod.status.nominated_node_name and queued(pod):
-                info = cluster.shapes.info(pod)
-                cluster.nominate(info, info.nominated)
+            try:
+                if pod.spec.node_name:
+                    cluster.add(cluster.shapes.info(pod, bound=True), pod.spec.node_name)
+                elif pod.status.nominated_node_name and queued(pod):
+                    info = cluster.shapes.info(pod)
+                    cluster.nominate(info, info.nominated)
+            except ValueError as error:
+                raise ValueError(f"pod {pod.namespace or 'default'}/{pod.name}: {error}") from None
         return cluster
 
     def __len__(self) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 
 from kwhatif.api.core import Pod, PodSpec, Volume
 from kwhatif.api.meta import OwnerReference
+from kwhatif.api.mismatch import described
 from kwhatif.api.selectors import RequiredNodeAffinity, Selector
 from kwhatif.cluster.terms import AffinityTerm
 
@@ -107,5 +108,8 @@ def start_time(text: str | None) -> int:
     digits = 0
     while dot and digits < len(rest) and rest[digits].isdigit():
         digits += 1
-    moment = datetime.fromisoformat(whole + rest[digits:])
+    try:
+        moment = datetime.fromisoformat(whole + rest[digits:])
+    except ValueError:
+        raise ValueError(f'expected a start time such as "2026-03-01T11:29:02Z", found {described(text)}') from None
     return int(moment.timestamp()) * 1_000_000_000 + int(rest[:digits].ljust(9, "0")[:9] or 0)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from kwhatif.admission.answer import Object
+from kwhatif.api.mismatch import described
+from kwhatif.errors import InputError
 from kwhatif.workloads.objects import section
 
 
@@ -31,7 +33,7 @@ def is_ready(pod: Object) -> bool:
 
 def ready_since(pod: Object) -> datetime | None:
     """When a ready pod became ready; None if that is not told."""
-    return moment(_ready_condition(pod).get("lastTransitionTime"))
+    return moment(_ready_condition(pod).get("lastTransitionTime"), pod, "lastTransitionTime of condition Ready")
 
 
 def restarts_of(pod: Object) -> tuple[int, int]:
@@ -42,9 +44,19 @@ def restarts_of(pod: Object) -> tuple[int, int]:
     return _most(status.get("containerStatuses") or []), _most(initial)
 
 
-def moment(text: object) -> datetime | None:
-    """A time as the API writes it; None for none."""
-    return datetime.fromisoformat(str(text)) if text else None
+def moment(text: object, pod: Object | None = None, field: str = "") -> datetime | None:
+    """A time as the API writes it; None for none. Raises InputError that names the ``pod`` whose ``field`` it is."""
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(str(text))
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        problem = f'expected a time such as "2026-03-01T11:29:02Z", found {described(text)}'
+        name = section(pod or {}, "metadata").get("name")
+        raise InputError(f"{field} of pod {name}: {problem}" if name else problem)
+    return found
 
 
 def _most(statuses: list[Object]) -> int:

@@ -94,4 +94,4 @@ def _cost(pod: Object) -> int:
 
 
 def _created(pod: Object) -> datetime | None:
-    return moment(section(pod, "metadata").get("creationTimestamp"))
+    return moment(section(pod, "metadata").get("creationTimestamp"), pod, "creationTimestamp")

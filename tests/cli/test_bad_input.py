@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -182,3 +184,66 @@ def test_hostile_names_in_errors_do_no_harm(tmp_path: Path) -> None:
     error = refused("place", str(hostile), "--snapshot", CLUSTER)
     assert "\\x1b[31m" in error
     assert "\\x1b[31m" in refused("explain", "a\x1b[31m\n", "--snapshot", CLUSTER)
+
+
+# --- values that only later stages look at
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+
+
+def bound(name: str, **others: Any) -> dict[str, Any]:
+    meta = {"name": name, "namespace": "default", "labels": {"app": "a"}, **others.pop("metadata", {})}
+    spec = {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, **others}
+
+
+def workload(kind: str, name: str, owner: str = "") -> dict[str, Any]:
+    owners = [{"apiVersion": "apps/v1", "kind": "Deployment", "name": owner, "uid": owner, "controller": True}]
+    template = {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"app": "a"}}, "template": template}
+    meta = {"name": name, "namespace": "default", "uid": name, **({"ownerReferences": owners} if owner else {})}
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": meta, "spec": spec}
+
+
+def owned(name: str, **metadata: Any) -> dict[str, Any]:
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}
+    return bound(name, metadata={"ownerReferences": [owner], **metadata}, status={"phase": "Running"})
+
+
+@pytest.mark.parametrize(
+    ("objects", "words", "problem"),
+    [
+        (
+            [bound("a", status={"startTime": "soon"})],
+            (),
+            'pod default/a: expected a start time such as "2026-03-01T11:29:02Z", found "soon"',
+        ),
+        (
+            [
+                owned("a", creationTimestamp="2026-03-01T11:29:02"),
+                owned("b", creationTimestamp="2026-03-01T11:29:02Z"),
+                workload("ReplicaSet", "r", "d"),
+                workload("Deployment", "d"),
+            ],
+            ("--scale", "deployment/default/d=1"),
+            'creationTimestamp of pod a: expected a time such as "2026-03-01T11:29:02Z", found "2026-03-01T11:29:02"',
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_with_file_and_object(
+    objects: list[Any], words: tuple[str, ...], problem: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [NODE, *objects]}))
+    assert refused("place", SMALL, "--snapshot", str(path), *words) == f"{' '.join(words) or path}: {problem}"
+
+
+def test_a_pod_that_nobody_schedules_is_not_trimmed_for_and_its_file_is_named(tmp_path: Path) -> None:
+    pod = bound("a")
+    pod["spec"] = {"schedulerName": "nobody", "containers": [{"name": "c", "image": "i"}]}
+    (tmp_path / "pod.json").write_text(json.dumps(pod))
+    (tmp_path / "cluster.json").write_text(json.dumps(NODE))
+    words = ("snapshot", "trim", str(tmp_path / "pod.json"), "--snapshot", str(tmp_path / "cluster.json"))
+    line = refused(*words, "-o", str(tmp_path / "out.json"))
+    problem = "$.spec.schedulerName: pod default/a: schedulerName nobody is none of the configuration's profiles"
+    assert line == f"{tmp_path}/pod.json: {problem}"

@@ -174,12 +174,13 @@ def test_trim_that_runs_out_of_steps_says_so(tmp_path: Path) -> None:
     assert any("1 decision made again; it stopped there" in line for line in ran.lines)
 
 
+PLACE = "$.spec.schedulerName"
 REFUSED = [
     ((), "name the pods to trim for: manifests, or pods of the snapshot"),
     (("nobody",), "nobody is neither a file nor a pod of the snapshot"),
     (("web-1", "-o", "-"), "'-' is no file to write to: standard output is for the report"),
     (("web-1", "-o", "missing/x.json"), "missing/x.json: cannot be written: No such file or directory"),
-    (("-",), "pod default/x: schedulerName other is none of the configuration's profiles"),
+    (("-",), f"standard input: {PLACE}: pod default/x: schedulerName other is none of the configuration's profiles"),
 ]
 
 

@@ -21,7 +21,9 @@ from kwhatif.api.kinds import KEPT_WHOLE, KINDS
 from kwhatif.redaction import Translation, redact, redact_documents, reveal_value
 from kwhatif.redaction.cel_text import looks_inside
 from kwhatif.redaction.object_rules import RULES
+from kwhatif.redaction.pseudonyms import Names
 from kwhatif.redaction.shared_rules import ANNOTATIONS
+from kwhatif.redaction.treatments import GONE, amount
 from kwhatif.redaction.wellknown import KEYS
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, write_snapshot
 from kwhatif.snapshot.live.pruning import KEPT_ANNOTATIONS
@@ -417,3 +419,9 @@ def test_an_expression_that_asks_for_a_part_of_a_text_is_told() -> None:
     told: list[str] = []
     redact_documents([device_class], warn=told.append)
     assert told == ["asks for a part of a text, which a pseudonym does not have: " + selector["cel"]["expression"]]
+
+
+def test_amounts_of_any_length_are_looked_at_once() -> None:
+    """A pattern that looks again at what it has seen would take hours."""
+    assert amount("1" * 300_000 + "!", Names(Translation())) is GONE
+    assert amount("1" * 300_000, Names(Translation())) == "1" * 300_000

@@ -18,10 +18,13 @@ Amounts = dict[str, Quantity]
 
 def amounts(listed: Mapping[str, Any] | None) -> Amounts:
     """A resource list as quantities. Raises InputError, though only of objects that no API server ever saw."""
-    try:
-        return {name: Quantity.from_json(value) for name, value in (listed or {}).items()}
-    except QuantityError as error:
-        raise InputError(f"not a resource list: {error}") from None
+    found: Amounts = {}
+    for name, value in (listed or {}).items():
+        try:
+            found[name] = Quantity.from_json(value)
+        except QuantityError as error:
+            raise InputError(str(error), place=f"resource {name}") from None
+    return found
 
 
 def pod_level_resource(name: str) -> bool:

@@ -72,7 +72,12 @@ def answer(
         everywhere = _Everywhere()
         driver = Driver(cluster, setup, observer=everywhere)
         driver.set_up_all()
-        answers = [_answer(driver, everywhere, pod) for pod in pods]
+        answers = []
+        for i, pod in enumerate(pods):
+            try:
+                answers.append(_answer(driver, everywhere, pod))
+            except ValueError as error:
+                raise InputError(f"pod {pod.key}: {error}", source=source, place=f"$.pods[{i}]") from error
     except InputError as error:
         raise error.at(source) from None
     except (SelectorError, ValueError) as error:
@@ -93,8 +98,7 @@ def _pods(scenario: Scenario) -> Iterator[Pod]:
 def _answer(driver: Driver, everywhere: _Everywhere, pod: Pod) -> dict[str, Any]:
     info = driver.cluster.shapes.info(pod)
     if driver.scheduler(pod.spec.scheduler_name) is None:
-        name = pod.spec.scheduler_name
-        raise InputError(f"pod {info.key}: schedulerName {name} is none of the configuration's profiles")
+        raise ValueError(f"schedulerName {pod.spec.scheduler_name} is none of the configuration's profiles")
     everywhere.records.clear()
     attempts = driver.at_once(info, to_the_end=False)
     records = [_record(driver, *each) for each in zip(attempts, everywhere.records, strict=True)]

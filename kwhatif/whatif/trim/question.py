@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kwhatif.errors import UsageError
+from kwhatif.errors import InputError, UsageError
 from kwhatif.results.snapshot_trim import TrimResult
 from kwhatif.whatif.fidelity.assess import insist
 from kwhatif.whatif.place.place import place
@@ -46,7 +46,8 @@ class Trim(AboutPods[TrimResult]):
         for item in case.asked:
             name = item.pod.spec.scheduler_name
             if setup.configuration.profile_for(name or "default-scheduler") is None:
-                raise UsageError(f"pod {item.pod.key}: schedulerName {name} is none of the configuration's profiles")
+                problem = f"pod {item.pod.key}: schedulerName {name} is none of the configuration's profiles"
+                raise InputError(problem, source=item.origin, place="$.spec.schedulerName")
         before, waiting = awaiting(case.snapshot, case.asked)
         if case.engine.strict:
             # Before the search, which takes long, and before a file is written.
