@@ -114,6 +114,7 @@ bench: $(INSTALLED) ## time the scheduling loop on small generated workloads
 	@$(BIN)/python benchmarks/batch.py --nodes 200 --pods 1000
 	@$(BIN)/python benchmarks/devices.py --nodes 50 --devices 8 --pods 200
 	@$(BIN)/python benchmarks/capacity.py --nodes 100 --repeat 1
+	@$(BIN)/python benchmarks/karpenter.py --pods 500
 
 # What users and the release workflow install is of the same releases as what the tests ran with.
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \

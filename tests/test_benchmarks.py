@@ -109,3 +109,9 @@ def test_a_gate_of_a_made_up_change_asks_every_rule() -> None:
     assert [line["name"] for line in figures] == ["default", "all", "any-zone", "any-node"]
     assert all((line["changes"], line["pods"]) == (4, 106) for line in figures)
     assert [line["checked"] for line in figures[2:]] == [3, 12]
+
+
+def test_a_round_of_karpenter_places_all_pods() -> None:
+    (line,) = run("karpenter.py", "--nodes", "6", "--pods", "40", "--types", "12")
+    assert (line["nodes"], line["types"], line["without"]) == (6, 12, 0)
+    assert line["onNodes"] + line["nodeClaims"] > 0

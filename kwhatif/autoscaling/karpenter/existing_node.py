@@ -53,6 +53,10 @@ class ExistingNode:
                 return True
         return False
 
+    def never_takes(self, wants: Wants) -> bool:
+        """Whether pods of this shape were refused for good."""
+        return wants.shape in self._never
+
     def _may(self, wants: Wants) -> bool:
         if wants.shape in self._never:
             return False

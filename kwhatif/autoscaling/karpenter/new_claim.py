@@ -5,8 +5,9 @@ Upstream: pkg/controllers/provisioning/scheduling/nodeclaim.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -40,16 +41,21 @@ _WHICH = "no instance type which"
 
 
 class Unsuitable(Exception):
-    """Why a pod cannot go to a NodeClaim, in Karpenter's words. ``reserved``: only for want of reserved capacity.
+    """Why a pod cannot go to a NodeClaim, in Karpenter's words: most often nobody asks, so they are put late.
 
-    ``for_good``: whatever else happens in the round, pods of this shape never can.
+    ``reserved``: only for want of reserved capacity. ``for_good``: whatever else happens in the round, pods of this
+    shape never can.
     """
 
-    def __init__(self, *reasons: str, reserved: bool = False, for_good: bool = False) -> None:
+    def __init__(self, *reasons: str | Callable[[], str], reserved: bool = False, for_good: bool = False) -> None:
         super().__init__(*reasons)
-        self.reasons = reasons
+        self._reasons = reasons
         self.reserved = reserved
         self.for_good = for_good
+
+    @cached_property
+    def reasons(self) -> tuple[str, ...]:
+        return tuple(each if isinstance(each, str) else each() for each in self._reasons)
 
 
 @dataclass(frozen=True)
@@ -258,15 +264,16 @@ def left_of(
         for key, each in requirements.items()
         if each.min_values is not None and len(left) and (count := catalogue.distinct(left, key)) < each.min_values
     }
-    about = ""
-    if not len(left) or (lacking and not relax_minimum):
-        about = f"requirements={spelt(requirements)}, resources={amounts.spelt(quantities)}"
+
+    def said(problem: str) -> Callable[[], str]:
+        return lambda: f"{problem}, requirements={spelt(requirements)}, resources={amounts.spelt(quantities)}"
+
     if lacking and not relax_minimum:
         keys = " ".join(sorted(lacking))
-        raise Unsuitable(f"minValues requirement is not met for label(s) (label(s)=[{keys}]), {about}")
+        raise Unsuitable(said(f"minValues requirement is not met for label(s) (label(s)=[{keys}])"))
     if not len(left):
-        said = _nothing_left(suits, holds, offered)
-        raise Unsuitable(f"{said}, {about}", for_good=said == "no instance type has enough resources")
+        problem = _nothing_left(suits, holds, offered)
+        raise Unsuitable(said(problem), for_good=problem == "no instance type has enough resources")
     return left, lacking
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from kwhatif.autoscaling.karpenter.known_labels import NORMALIZED
@@ -96,10 +96,12 @@ class Requirement:
             values = self.values - other.values
         else:
             values = self.values & other.values
-        both = Requirement(self.key, complement, values, least, most, wanted)
         if least is not None or most is not None:
-            both = replace(both, values=frozenset(value for value in values if both._within(value)))
-        return both if complement else replace(both, least=None, most=None)
+            bounds = Requirement(self.key, True, least=least, most=most)
+            values = frozenset(value for value in values if bounds._within(value))
+        if complement:
+            return Requirement(self.key, True, values, least, most, wanted)
+        return Requirement(self.key, False, values, min_values=wanted)
 
     def meets(self, other: Requirement) -> bool:
         """Whether some value suits both."""

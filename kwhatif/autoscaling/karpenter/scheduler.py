@@ -113,6 +113,7 @@ class Scheduler:
         }
         self._nodes = [self._existing(node, willing) for node in nodes]
         self._nodes.sort(key=lambda node: (not node.state.initialized, node.state.name))
+        self._willing: dict[int, list[ExistingNode]] = {}
         self._made = 0
 
     def _find_places(self, wants: Wants) -> bool:
@@ -192,10 +193,14 @@ class Scheduler:
     def _add(self, wants: Wants) -> None:
         places, volumes = self._places[id(wants.pod)], self._used[id(wants.pod)]
         if volumes is not None:
-            for node in self._nodes:
-                if node.add(wants, places, volumes):
-                    self.found.placed[wants.key] = node.state.name
-                    return
+            willing = self._willing.setdefault(wants.shape, self._nodes)
+            taker = next((node for node in willing if node.add(wants, places, volumes)), None)
+            if taker is None or taker is not willing[0]:
+                # Those before it refused the pod; some would refuse every pod of its shape.
+                self._willing[wants.shape] = [node for node in willing if not node.never_takes(wants)]
+            if taker is not None:
+                self.found.placed[wants.key] = taker.state.name
+                return
         claims = self.found.claims
         claims.sort(key=lambda claim: len(claim.pods))
         concerned = self._topology.concerns(wants)

@@ -5,7 +5,7 @@ Upstream: pkg/controllers/provisioning/scheduling/topology.go.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -152,9 +152,9 @@ class Topology:
 
     def narrowed(
         self, wants: Wants, taints: Sequence[Taint], requirements: Requirements
-    ) -> tuple[Requirements, str | None]:
-        """What the constraints leave of a node's requirements for the pod, or what is said of the first that cannot
-        be met."""
+    ) -> tuple[Requirements, Callable[[], str] | None]:
+        """What the constraints leave of a node's requirements for the pod, or what could be said of the first that
+        cannot be met."""
         found: Requirements = requirements
         for group in self._matching(wants, taints, requirements):
             of_pod = wanted(wants.strict_requirements, group.key)

@@ -5,7 +5,7 @@ Upstream: topologygroup.go, topologynodefilter.go, topologydomaingroup.go in pkg
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.api.core import Taint, Toleration
@@ -19,6 +19,7 @@ from kwhatif.autoscaling.karpenter.wants import Wants
 
 SPREAD, AFFINITY, ANTI_AFFINITY = "topology spread", "pod affinity", "pod anti-affinity"
 _NO_LIMIT = 2**31 - 1
+_SHOWN = 25
 
 
 @dataclass(frozen=True)
@@ -189,14 +190,19 @@ class TopologyGroup:
             return {host} if self.counts.get(host, 0) == 0 else set()
         return {domain for domain in self.empty if of_node.has(domain) and of_pod.has(domain)}
 
-    def complaint(self, of_pod: Requirement, of_node: Requirement) -> str:
-        shown = [f"{domain}: {self.counts[domain]}" for domain in sorted(self.counts)]
-        more = f" and {len(shown) - 25} other(s)" if len(shown) > 25 else ""
-        return (
-            f"unsatisfiable topology constraint for {self.type}, key={self.key} "
-            f"(counts = {', '.join(shown[:25])}{more}, "
-            f"podDomains = {of_pod}, nodeDomains = {of_node}"
-        )
+    def complaint(self, of_pod: Requirement, of_node: Requirement) -> Callable[[], str]:
+        """What is said where no domain is left, by the counts of whenever it is said."""
+
+        def said() -> str:
+            counts = self.counts
+            shown = [f"{domain}: {counts[domain]}" for domain in sorted(counts)]
+            more = f" and {len(shown) - _SHOWN} other(s)" if len(shown) > _SHOWN else ""
+            return (
+                f"unsatisfiable topology constraint for {self.type}, key={self.key} "
+                f"(counts = {', '.join(shown[:_SHOWN])}{more}, podDomains = {of_pod}, nodeDomains = {of_node}"
+            )
+
+        return said
 
 
 class Domains:
