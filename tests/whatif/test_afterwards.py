@@ -154,6 +154,9 @@ def test_pods_without_a_node_wait_on(tmp_path: Path) -> None:
     first = ask(cluster, web(replicas=3), to=after)
     on = kwhatif.place(snapshot=after, with_pending=True)
     assert where(list(on.placements)) == where([each for each in first.placements if not each.good])
+    # They were tried: nobody comes before those that come now.
+    small = kwhatif.place([web("10m", replicas=1, name="small")], snapshot=after)
+    assert not any("had not been tried" in gap.what for gap in small.fidelity.gaps)
     elsewhere = kwhatif.place(snapshot=after, with_pending=True, edits=[{"addNodes": {"count": 1, "like": "a"}}])
     assert nodes_of(elsewhere) == ["a-new-1"]
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from kwhatif.admission.world import namespace_of
-from kwhatif.api.core import Pod
+from kwhatif.api.core import Condition, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.meta import Resource
 from kwhatif.api.others import ObjectReference, PersistentVolume, PersistentVolumeClaim, ReplicaSet
 from kwhatif.cluster.cluster import FINISHED, Cluster
-from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import SELECTED_NODE, Storage
+from kwhatif.scheduling.attempt import Attempt
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.workloads.volumes import settle_volumes
@@ -35,12 +35,17 @@ class End:
     removed: Collection[str] = ()
 
 
-def waiting(info: PodInfo) -> Pod:
-    """A pod that was tried, with the node that is kept for it if there is one."""
-    pod = info.pod
-    if (pod.status.nominated_node_name or "") == info.nominated:
-        return pod
-    return replace(pod, status=replace(pod.status, nominated_node_name=info.nominated or None))
+def waiting(attempt: Attempt) -> Pod:
+    """A pod as an attempt leaves it that found no node: with why, and with the node that is kept for it, if any."""
+    pod = attempt.pod.pod
+    conditions = [each for each in pod.status.conditions or () if each.type != "PodScheduled"]
+    reason, message = "Unschedulable", attempt.message
+    if attempt.gated is not None:
+        reason, message = "SchedulingGated", attempt.gated.message
+    if message:
+        conditions.append(Condition(type="PodScheduled", status="False", reason=reason, message=message))
+    kept = attempt.pod.nominated or None
+    return replace(pod, status=replace(pod.status, nominated_node_name=kept, conditions=conditions or None))
 
 
 def afterwards(

@@ -11,6 +11,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.place import Placement, Victim
 from kwhatif.scheduling.arrivals import with_claims
+from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.replacements import Replacements
 from kwhatif.whatif.session import Session
@@ -28,7 +29,7 @@ class Aftermath:
 
     placements: tuple[Placement, ...]
     cluster: Cluster
-    homeless: Sequence[PodInfo] = ()
+    homeless: Sequence[Attempt] = ()
 
 
 def with_consequences(session: Session, placements: Sequence[Placement], evicted: Sequence[PodInfo]) -> Aftermath:
@@ -55,7 +56,7 @@ def _told(victim: Victim, landings: dict[str, Landing]) -> Victim:
 
 def _land(
     driver: Driver, evicted: Sequence[PodInfo], names: Collection[str]
-) -> tuple[dict[str, Landing], list[PodInfo]]:
+) -> tuple[dict[str, Landing], list[Attempt]]:
     """Schedule replacements one after the other; they evict nobody.
 
     Those that get a name of their own get none of the ``names`` that are taken. Also returns those without a node.
@@ -63,7 +64,7 @@ def _land(
     cluster = driver.cluster
     replacements = Replacements(taken=names.__contains__)
     landings: dict[str, Landing] = {}
-    homeless: list[PodInfo] = []
+    homeless: list[Attempt] = []
     for victim in evicted:
         # One that was on its way out already has been replaced, unless its controller waits for that.
         pod = None if victim.shape.terminating else replacements.at_once(victim)
@@ -72,8 +73,9 @@ def _land(
             continue
         pod = with_claims(pod, cluster)
         info = cluster.shapes.info(pod)
-        row = driver.attempt(info).row if driver.scheduler(pod.spec.scheduler_name) is not None else None
-        landings[victim.key] = (info.key, "" if row is None else cluster.columns.names[row])
-        if row is None:
-            homeless.append(info)
+        claimed = driver.scheduler(pod.spec.scheduler_name) is not None
+        attempt = driver.attempt(info) if claimed else Attempt(info)
+        landings[victim.key] = (info.key, "" if attempt.row is None else cluster.columns.names[attempt.row])
+        if attempt.row is None:
+            homeless.append(attempt)
     return landings, homeless

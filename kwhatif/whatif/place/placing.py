@@ -52,7 +52,7 @@ class Taken:
 class Run:
     """Placements so far; waiting pods keep their place in the list until they come to an end.
 
-    ``taken`` are the pods that were taken up, by ``namespace/name``, ``removed`` those that had to go for others.
+    ``taken`` are the last attempts by pod (``namespace/name``), ``removed`` the pods that had to go for others.
     """
 
     def __init__(self, session: Session) -> None:
@@ -61,7 +61,7 @@ class Run:
         self.placements: list[Placement] = []
         self.evicted: list[PodInfo] = []
         self.removed: set[str] = set()
-        self.taken: dict[str, PodInfo] = {}
+        self.taken: dict[str, Attempt] = {}
         self.left = 0
         self._uids: dict[str, str] = {}
 
@@ -120,7 +120,7 @@ class Run:
     def schedule(self, asked: Asked, info: PodInfo) -> None:
         """One more pod; it may have to wait for its permit."""
         attempts = self._session.driver.at_once(info)
-        self._uids[info.key], self.taken[info.key] = info.uid, info
+        self._uids[info.key], self.taken[info.key] = info.uid, attempts[-1]
         self.evicted += [victim for attempt in attempts if attempt.nominated for victim in attempt.victims]
         if attempts[-1].waiting:
             self._waiting.append((len(self.placements), asked, attempts))

@@ -52,9 +52,9 @@ def simulated(
         skipped(session, item, not_ours(session, item))
         for item in (Asked(pod, "replacement", again=True) for pod in simulator.strangers)
     ]
-    tried = {info.uid: info for _, info in arriving} | {uid: each.pod for uid, each in simulator.outcome.items()}
-    aside = [item.pod for item in asked if item.pod.key not in {info.key for info in tried.values()}]
-    left = [waiting(info) for uid, info in tried.items() if uid not in simulator.evicted]
+    tried = {attempt.pod.key for attempt in simulator.outcome.values()}
+    aside = [item.pod for item in asked if item.pod.key not in tried]
+    left = [waiting(attempt) for uid, attempt in simulator.outcome.items() if uid not in simulator.evicted]
     return PlaceResult(
         nodes=len(session.cluster),
         totals=totals([*placements, *replacements], session.cluster),
