@@ -8,6 +8,7 @@ from typing import Any
 from kwhatif.admission.answer import Cause, Change, Doubt, Object, Refused
 from kwhatif.admission.resources import known_kind, resource_name
 from kwhatif.admission.world import World, name_of, namespace_of
+from kwhatif.versions import Features, features_of
 
 _LEAVES = frozenset({str, int, float, bool, type(None)})
 
@@ -17,7 +18,7 @@ class Request:
     """``object`` is ours to alter; ``old`` is what is stored when the request is an update. It is ``named`` once a name
     that was only ``begun`` in the manifest has its end. Where a policy has ``mutated`` the object, what may change it
     is asked ``again``. An object that is made ``anew`` takes the place of the old one. A server ``alone`` reaches none
-    of the webhooks that it would ask.
+    of the webhooks that it would ask. ``features`` are the server's rules.
     """
 
     object: Object
@@ -32,6 +33,7 @@ class Request:
     anew: bool = False
     alone: bool = False
     begun: bool = False
+    features: Features = field(default_factory=features_of)
 
     @property
     def kind(self) -> str:

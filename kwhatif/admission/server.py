@@ -25,6 +25,7 @@ from kwhatif.admission.world import World, name_of, namespace_of, sketch
 from kwhatif.api.checked import fill_nulls
 from kwhatif.api.field_types import Served, types_of
 from kwhatif.api.kinds import GROUPS
+from kwhatif.versions import features_of, nearest
 
 
 class ApiServer:
@@ -35,6 +36,7 @@ class ApiServer:
     ) -> None:
         self.world = world
         self._types = types_of(minor)
+        self._features = features_of(nearest(minor))
         self._alone = alone
         self._plugins = chosen(plugins)
         self._quotas = Quotas(world) if QUOTA in plugins else None
@@ -111,7 +113,7 @@ class ApiServer:
         refused = misshapen(obj)
         if refused is not None:
             return refused
-        request = Request(copied(obj), self.world, alone=self._alone, begun=not name_of(obj))
+        request = Request(copied(obj), self.world, alone=self._alone, begun=not name_of(obj), features=self._features)
         self._identify(request.object)
         refused = self._passes(request)
         if refused is not None:
@@ -141,7 +143,7 @@ class ApiServer:
         proposed = changed(old, obj, verb, None if anew else kind, types, manager)
         if isinstance(proposed, Refused):
             return proposed
-        request = Request(proposed, self.world, old, anew=anew, alone=self._alone)
+        request = Request(proposed, self.world, old, anew=anew, alone=self._alone, features=self._features)
         if not anew:
             rules_of(obj).prepare(proposed, old)
         replicas = (old.get("spec") or {}).get("replicas")
@@ -193,7 +195,7 @@ class ApiServer:
 
     def _judged(self, request: Request) -> Refused | None:
         """What is wrong with the object itself, and with what has changed about it."""
-        new, strategy, problems = request.object, self._strategy(request), Problems()
+        new, strategy, problems = request.object, self._strategy(request), Problems(request.features)
         rules = None if request.old is None or request.anew else rules_of(new)
         if rules is not None:
             rules.early(problems, new, self.world)

@@ -10,6 +10,7 @@ from kwhatif.versions.gates import ALL, with_gates
 from kwhatif.versions.minors import DEFAULT_MINOR, LEGACY_MINOR, SUPPORTED_MINORS
 from kwhatif.versions.row import Row
 from kwhatif.versions.rules.of_1_22 import RulesOf122
+from kwhatif.versions.rules.of_api_server import ApiServerRules
 from kwhatif.versions.rules.of_configuration import ConfigurationRules
 from kwhatif.versions.rules.of_cycle import CycleRules
 from kwhatif.versions.rules.of_devices import DeviceRules
@@ -22,6 +23,7 @@ from kwhatif.versions.rules.of_volumes import VolumeRules
 
 
 class _Tables(
+    ApiServerRules,
     ConfigurationRules,
     CycleRules,
     DeviceRules,

@@ -82,13 +82,13 @@ def _block(problems: Problems, block: Object, path: str) -> None:
     if not whole:
         problems.required(f"{path}.cidr")
         return
-    problems.invalid(f"{path}.cidr", whole, *network_rules(whole))
+    problems.invalid(f"{path}.cidr", whole, *network_rules(whole, problems.features))
     outer = read_network(whole)
     if outer is None:
         return
     for i, text in enumerate(block.get("except") or ()):
         where, inner = f"{path}.except[{i}]", read_network(text or "")
-        problems.invalid(where, text or "", *network_rules(text or ""))
+        problems.invalid(where, text or "", *network_rules(text or "", problems.features))
         if inner is None:
             continue
         if inner[1].network_address not in outer[1] or outer[1].prefixlen >= inner[1].prefixlen:

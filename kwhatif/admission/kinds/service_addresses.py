@@ -52,7 +52,7 @@ def check_cluster_ips(problems: Problems, spec: Object) -> None:
             broken = len(given) > 1
             problems.invalid(path, given, *(["'None' must be the first and only value"] if broken else []))
             continue
-        wrong = ip_rules(address or "")
+        wrong = ip_rules(address or "", problems.features)
         problems.invalid(f"{path}[{i}]", address or "", *wrong)
         broken = broken or bool(wrong)
     if len(given) > 2:
@@ -70,7 +70,7 @@ def check_cluster_ips(problems: Problems, spec: Object) -> None:
 def allocate(request: Request) -> Refused | None:
     """What is asked for and cannot be had. Of an update nothing is told: it mostly has what it asks for."""
     obj, spec = request.object, request.object["spec"]
-    problems = Problems()
+    problems = Problems(request.features)
     if request.old is not None or spec["type"] == "ExternalName":
         return None
     check_cluster_ips(problems, spec)

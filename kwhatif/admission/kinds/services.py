@@ -21,7 +21,7 @@ from kwhatif.admission.validation.addresses import (
 from kwhatif.admission.validation.choices import check_choice, check_port
 from kwhatif.admission.validation.name_rules import check_labels, dns_label, dns_subdomain, label_key, port_number
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_metadata import check_metadata
+from kwhatif.admission.validation.validate_metadata import check_service_metadata
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _BALANCER_ONLY = "may only be used when `type` is 'LoadBalancer'"
@@ -55,7 +55,7 @@ def _from_outside(spec: Object) -> bool:
 
 
 def _check(problems: Problems, obj: Object) -> None:
-    check_metadata(problems, obj, label=True)
+    check_service_metadata(problems, obj)
     spec, kind = obj["spec"], obj["spec"]["type"]
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
     if _MODE in annotations and annotations.get(_HINTS, annotations[_MODE]) != annotations[_MODE]:
@@ -139,7 +139,7 @@ def _affinity(problems: Problems, spec: Object) -> None:
 
 
 def _external_ip(problems: Problems, text: str, path: str) -> None:
-    wrong = ip_rules(text)
+    wrong = ip_rules(text, problems.features)
     problems.invalid(path, text, *wrong)
     address = None if wrong else read_address(text)
     if address is None:
@@ -166,13 +166,13 @@ def _balancer(problems: Problems, spec: Object, annotations: Object) -> None:
         if not balancer:
             problems.forbidden(path, _BALANCER_ONLY)
         for i, text in enumerate(ranges):
-            problems.invalid(f"{path}[{i}]", text.strip(), *network_rules(text.strip()))
+            problems.invalid(f"{path}[{i}]", text.strip(), *network_rules(text.strip(), problems.features))
     elif _RANGES in annotations:
         path = f"metadata.annotations[{_RANGES}]"
         if not balancer:
             problems.forbidden(path, _BALANCER_ONLY)
         for text in filter(None, (annotations[_RANGES] or "").strip().split(",")):
-            problems.invalid(path, text.strip(), *network_rules(text.strip()))
+            problems.invalid(path, text.strip(), *network_rules(text.strip(), problems.features))
     if spec.get("allocateLoadBalancerNodePorts") is not None and not balancer:
         problems.forbidden("spec.allocateLoadBalancerNodePorts", _BALANCER_ONLY)
     its_class = spec.get("loadBalancerClass")

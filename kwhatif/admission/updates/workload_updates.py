@@ -78,13 +78,19 @@ def _job_template(problems: Problems, spec: Object, old: Object) -> None:
         condition.get("type") == "Suspended" and condition.get("status") == "True"
         for condition in each(status, "conditions")
     )
-    if not (suspended and (not status.get("startTime") or paused) and not status.get("active")):
+    again = problems.features.paused_jobs_change
+    may_change = (not status.get("startTime") or paused) and not status.get("active")
+    if not (suspended and (may_change if again else not status.get("startTime"))):
         if not _same_template(template, before):
             problems.invalid("spec.template", template, IMMUTABLE)
         return
     now = template.get("spec") or {}
     pod = within(before, "spec")
     _take_scheduling(pod, now)
+    if not again:
+        if not _same_template({**template, "metadata": {}}, {"spec": pod}):
+            problems.invalid("spec.template", template, IMMUTABLE)
+        return
     for key in ("containers", "initContainers"):
         ours, theirs = each(now, key), each(pod, key)
         if len(ours) == len(theirs):

@@ -15,6 +15,8 @@ from ipaddress import (
     ip_network,
 )
 
+from kwhatif.versions import Features
+
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
@@ -34,10 +36,12 @@ def read_address(text: str) -> Address | None:
     return getattr(found, "ipv4_mapped", None) or found
 
 
-def ip_rules(text: str) -> list[str]:
+def ip_rules(text: str, features: Features) -> list[str]:
     """What is wrong with an address."""
     if read_address(text) is None:
         return [_NO_ADDRESS]
+    if not features.strict_addresses:
+        return []
     if _mapped(text):
         return ["must not be an IPv4-mapped IPv6 address"]
     return ["must not have leading 0s"] if _padded(text) else []
@@ -54,11 +58,13 @@ def read_network(text: str) -> tuple[Address, Network] | None:
     return (address, ip_network(f"{address}/{length}", strict=False)) if length >= 0 else None
 
 
-def network_rules(text: str) -> list[str]:
+def network_rules(text: str, features: Features) -> list[str]:
     """What is wrong with a network in CIDR notation."""
     found = read_network(text)
     if found is None:
         return [_NO_NETWORK]
+    if not features.strict_addresses:
+        return []
     before, _, bits = text.partition("/")
     if _padded(before) or (bits != "0" and bits.startswith("0")):
         return ["must not have leading 0s in IP or prefix length"]

@@ -12,13 +12,15 @@ from typing import Any
 from kwhatif.admission.answer import Cause, Object, Refused
 from kwhatif.admission.resources import kind_name
 from kwhatif.admission.world import name_of
+from kwhatif.versions import Features, features_of
 
 
 class Problems:
-    """Each method notes one problem of the field at ``path``."""
+    """Each method notes one problem of the field at ``path``; ``features`` are the rules by which it is one."""
 
-    def __init__(self) -> None:
+    def __init__(self, features: Features | None = None) -> None:
         self.causes: list[Cause] = []
+        self.features = features or features_of()
 
     def required(self, path: str, why: str = "") -> None:
         self._note(path, "Required value", why)

@@ -31,7 +31,7 @@ def check_dns(problems: Problems, spec: Object, path: str) -> None:
     if len(servers) > _MOST_SERVERS:
         problems.invalid(f"{path}.nameservers", servers, f"must not have more than {_MOST_SERVERS} nameservers")
     for i, server in enumerate(servers):
-        problems.invalid(f"{path}.nameservers[{i}]", server, *ip_rules(server))
+        problems.invalid(f"{path}.nameservers[{i}]", server, *ip_rules(server, problems.features))
     if len(searches) > _MOST_SEARCHES:
         problems.invalid(f"{path}.searches", searches, f"must not have more than {_MOST_SEARCHES} search paths")
     if len(" ".join(searches).encode()) > _LONGEST_SEARCHES:
@@ -49,7 +49,7 @@ def check_dns(problems: Problems, spec: Object, path: str) -> None:
 def check_host_aliases(problems: Problems, aliases: list[Object], path: str) -> None:
     for i, alias in enumerate(aliases):
         address = alias.get("ip") or ""
-        problems.invalid(f"{path}[{i}].ip", address, *ip_rules(address))
+        problems.invalid(f"{path}[{i}].ip", address, *ip_rules(address, problems.features))
         for k, name in enumerate(alias.get("hostnames") or ()):
             problems.invalid(f"{path}[{i}].hostnames[{k}]", name, *dns_subdomain(name))
 

@@ -10,7 +10,14 @@ from typing import Any
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import each
-from kwhatif.admission.validation.name_rules import check_labels, dns_label, dns_subdomain, label_key, path_segment
+from kwhatif.admission.validation.name_rules import (
+    check_labels,
+    dns_1035_label,
+    dns_label,
+    dns_subdomain,
+    label_key,
+    path_segment,
+)
 from kwhatif.admission.validation.problems import Problems
 
 _MOST_ANNOTATIONS = 256 * 1024
@@ -20,6 +27,11 @@ _ORPHANS, _CASCADE = "orphan", "foregroundDeletion"
 def check_metadata(problems: Problems, obj: Object, *, label: bool = False) -> None:
     """The metadata of an object whose name is a DNS label or, more freely, a DNS subdomain."""
     _check(problems, obj, dns_label if label else dns_subdomain)
+
+
+def check_service_metadata(problems: Problems, obj: Object) -> None:
+    """Metadata of a service, whose name is one in DNS."""
+    _check(problems, obj, dns_label if problems.features.services_are_named_as_labels else dns_1035_label)
 
 
 def check_usual_metadata(problems: Problems, obj: Object) -> None:

@@ -28,21 +28,22 @@ from kwhatif.admission.validation.validate_tolerations import check_tolerations
 from kwhatif.admission.validation.validate_volumes import check_resource_claims, check_volumes
 from kwhatif.admission.validation.validate_windows import check_host_processes, check_operating_system
 from kwhatif.admission.world import name_of
+from kwhatif.versions import Features
 
 _RESTARTS = ("Always", "OnFailure", "Never")
 _PREEMPTION = ("PreemptLowerPriority", "Never")
 _INT32 = 2**31 - 1
 
 
-_SOUND: list[Object] = []
-"""The last pod spec in which nothing was wrong: the next pod is often made of the same template."""
+_SOUND: list[tuple[Features, Object]] = []
+"""The last pod spec in which nothing was wrong by some rules: the next pod is often made of the same template."""
 
 
 def check_pod(problems: Problems, pod: Object) -> None:
     spec, metadata = pod.get("spec") or {}, pod.get("metadata")
     check_metadata(problems, pod)
     check_pod_annotations(problems, metadata, spec, "metadata.annotations")
-    if not _SOUND or spec != _SOUND[0]:
+    if not _SOUND or _SOUND[0] != (problems.features, spec):
         _check_own_spec(problems, spec, name_of(pod))
     check_profiles(problems, metadata, spec, "spec")
 
@@ -59,7 +60,7 @@ def _check_own_spec(problems: Problems, spec: Object, name: str) -> None:
         problems.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
     # The claims of ephemeral volumes are named after the pod.
     if len(problems.causes) == before and not any(volume.get("ephemeral") for volume in each(spec, "volumes")):
-        _SOUND[:] = [copied(spec)]
+        _SOUND[:] = [(problems.features, copied(spec))]
 
 
 def check_pod_spec(problems: Problems, spec: Object, path: str, *, pod: str = "") -> None:
