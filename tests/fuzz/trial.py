@@ -6,6 +6,7 @@ A command may answer, or end with one line that says which file is wrong. Whatev
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import resource
 import signal
@@ -18,9 +19,14 @@ from types import FrameType
 from typing import Any
 from unittest import mock
 
+import typer
+
 from kwhatif.snapshot.live.live_cluster import LiveCluster, Reply
 from tests.cli.running import Ran, run
 from tests.fuzz.cases import Case, documents
+
+# To put a command together takes longer than most of them take.
+_command = functools.cache(typer.main.get_command)
 
 SECONDS = 20
 MEMORY = 1 << 30
@@ -91,7 +97,7 @@ class Trial:
         _forget_peak()
         began, failure = time.monotonic(), ""
         try:
-            with _within(SECONDS), _answering(case):
+            with _within(SECONDS), _answering(case), mock.patch("typer.main.get_command", _command):
                 failure = _misbehaved(run(*command, env={"KWHATIF_DEBUG": "1"}), case)
         except TooLong:
             failure = f"no end after {SECONDS} s"
