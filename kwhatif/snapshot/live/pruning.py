@@ -172,6 +172,8 @@ def _definition(definition: Plain) -> None:
     for version in spec.get("versions") or ():
         for key in ("additionalPrinterColumns", "selectableFields"):
             version.pop(key, None)
+        if "status" in (version.get("subresources") or {}):
+            version["subresources"]["status"] = {}
         _schema((version.get("schema") or {}).get("openAPIV3Schema"))
 
 
