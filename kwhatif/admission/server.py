@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 
+import msgspec
+
 from kwhatif.admission.answer import Answer, Created, Doubts, Object, Refused
 from kwhatif.admission.custom.custom_strategy import custom_strategy
 from kwhatif.admission.custom.definition import Definition, SchemaTypes, definition_of, may_be_aggregated, read_custom
@@ -114,6 +116,9 @@ class ApiServer:
         if refused is not None:
             return refused
         request = Request(copied(obj), self.world, alone=self._alone, begun=not name_of(obj), features=self._features)
+        known = self._types.served(str(obj.get("apiVersion") or ""), obj["kind"])
+        if known is not None and b"null" in msgspec.json.encode(obj):
+            fill_nulls(request.object, known.type, self._types)
         self._identify(request.object)
         refused = self._passes(request)
         if refused is not None:

@@ -121,9 +121,9 @@ _EMPTY = {"string": "", "bytes": "", "quantity": "0", "bool": False, "int32": 0,
 
 
 def fill_nulls(value: Any, name: str, types: Types) -> None:
-    """Fill in what is null in the lists and maps of an object of the type ``name``; its types are right."""
+    """Fill in what is null in the lists and maps of an object of the type ``name``, wherever its types are right."""
     fields = types.fields(name)
-    for key, item in value.items():
+    for key, item in value.items() if isinstance(value, dict) else ():
         if item is not None and key in fields:
             _within(item, fields[key], types)
 
@@ -131,7 +131,7 @@ def fill_nulls(value: Any, name: str, types: Types) -> None:
 def _within(value: Any, type_: FieldType, types: Types) -> None:
     if type_.shape == "struct":
         fill_nulls(value, type_.name, types)
-    elif type_.item is not None:
+    elif type_.item is not None and isinstance(value, list | dict):
         empty = {} if type_.item.shape == "struct" else _EMPTY.get(type_.item.name)
         for place in range(len(value)) if isinstance(value, list) else list(value):
             if value[place] is None:
