@@ -115,3 +115,9 @@ def test_a_round_of_karpenter_places_all_pods() -> None:
     (line,) = run("karpenter.py", "--nodes", "6", "--pods", "40", "--types", "12")
     assert (line["nodes"], line["types"], line["without"]) == (6, 12, 0)
     assert line["onNodes"] + line["nodeClaims"] > 0
+
+
+def test_an_autoscaler_adds_nodes_and_removes_nodes() -> None:
+    up, down = run("autoscaler.py", "--nodes", "20", "--pods", "60", "--pending", "40", "--groups", "4")
+    assert (up["pending"], up["triggered"] > 0, up["grown"] > 0) == (40, True, True)
+    assert down["candidates"] == 20 == down["unneeded"] + down["unremovable"]

@@ -124,6 +124,21 @@ class Cluster:
             self._set_ports(info.shape, row, used=True)
         self._count(info.shape, row, 1)
 
+    def assume_alike(self, infos: Sequence[PodInfo], row: int) -> None:
+        """``assume`` several pods of one shape without host ports on a node."""
+        if not infos:
+            return
+        shape, count = infos[0].shape, len(infos)
+        for info in infos:
+            self._where[info.uid] = (info, row)
+        self.pods_on[row] = [*self.pods_on[row], *infos]
+        self.requested[row] += count * self.shapes.requests[shape.index]
+        self.non_zero[row] += count * self.shapes.non_zero[shape.index]
+        self.pod_count[row] += count
+        for _ in infos:
+            self._tallies.count(shape, row, 1)
+        self.journal.append(row)
+
     def forget(self, uid: str) -> int:
         """Undo ``assume`` (also for bound pods that leave); returns the row. Raises KeyError."""
         info, row = self._where.pop(uid)
@@ -275,14 +290,18 @@ class Cluster:
         return twin
 
     def join(self, row: int) -> None:
-        """A node that has a row is there from now on. Topology domains are counted anew."""
-        self.there[row] = True
-        self.drop_tallies()
+        """A node that has a row is there from now on."""
+        self._set_there(row, there=True)
 
     def depart(self, row: int) -> None:
-        """A node without pods leaves and keeps its row. Topology domains are counted anew."""
-        self.there[row] = False
-        self.drop_tallies()
+        """A node without pods leaves and keeps its row."""
+        self._set_there(row, there=False)
+
+    def _set_there(self, row: int, *, there: bool) -> None:
+        """Topology domains are counted anew, if anybody counts them."""
+        self.there[row] = there
+        if self._tallies.count_domains:
+            self.drop_tallies()
 
     def replace_nodes(self, nodes: Sequence[Node]) -> None:
         """Add, update or remove nodes: the whole list, in the order they joined. Rows are dealt anew."""

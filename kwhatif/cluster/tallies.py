@@ -38,6 +38,11 @@ class Tallies:
     def __len__(self) -> int:
         return len(self._by_key)
 
+    @property
+    def count_domains(self) -> bool:
+        """Whether one of them says which domains there are."""
+        return any(tally.spec.eligible is not None for tally in self._by_key.values())
+
     def count(self, shape: PodShape, row: int, sign: int) -> None:
         """A pod came to (+1) or went from (-1) a node."""
         self._pods.append(shape.index)

@@ -210,6 +210,22 @@ class Evaluation:
             ok[rows] &= self.verdicts_on(pod, NodeView(self.cluster, rows, change)).passed
         return ok
 
+    def passing_among(self, pod: PodInfo, rows: IntpArray) -> BoolArray:
+        """bool[n]: which of these rows pass all filters, nominations left aside; as of the last refresh, as above."""
+        ok: BoolArray = self.ok[rows]
+        for plugin in self._cluster_filters:
+            state = self._state(plugin)
+            if isinstance(state, Skip) or not ok.any():
+                continue
+            for rejection in self._framework.ask_filter(plugin, pod, NodeView(self.cluster, rows), state):
+                ok &= ~rejection.where
+        return ok
+
+    @property
+    def looks_around(self) -> bool:
+        """Whether a filter asks where other pods are, for the pod that began last."""
+        return any(not isinstance(self._state(plugin), Skip) for plugin in self._cluster_filters)
+
     def _running(self, scopes: tuple[Scope, ...] = tuple(Scope)) -> Iterator[tuple[AnyPlugin, object]]:
         for plugin in self._framework.filters:
             state = self._state(plugin)

@@ -6,7 +6,8 @@ Upstream: cluster-autoscaler/estimator (binpacking_estimator.go, decreasing_pod_
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
 from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import SimulatedCluster
 from kwhatif.cluster.pod_requests import amounts
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.types import BoolArray
+from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.plugins.pod_topology_spread import TOO_MANY
 from kwhatif.plugins.shared.spread_constraints import HOSTNAME
 
@@ -76,6 +77,11 @@ class Estimator:
 
     def _on_fresh_nodes(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
         """Place pods on the nodes made so far, until one does not fit; what is left of them."""
+        if not self._rows:
+            return list(pods)
+        room = self._room(pods, self._rows)
+        if room is not None:
+            return self._dealt_out(pods, room)
         for done, pod in enumerate(pods):
             row = self._simulated.search(pod, self._fresh())
             if row is None:
@@ -83,16 +89,67 @@ class Estimator:
             self._put(pod, row)
         return []
 
+    def _dealt_out(self, pods: Sequence[PodInfo], room: Int64Array) -> list[PodInfo]:
+        """The same for pods that are alike: one search after the other goes round the nodes that have room."""
+        turns = self._simulated.in_turn(self._rows)
+        room = np.where(self._simulated.cluster.columns.unschedulable[self._rows], 0, room)[turns]
+        # A node with room for three gets a pod in the first three rounds.
+        rounds = [np.flatnonzero(room > k) for k in range(int(room.max(initial=0)))]
+        order = np.concatenate(rounds)[: len(pods)] if rounds else np.zeros(0, np.intp)
+        for place in np.unique(order).tolist():
+            mine = [pods[k] for k in np.flatnonzero(order == place).tolist()]
+            self._put_alike(mine, self._rows[turns[place]])
+        if len(order):
+            self._simulated.ended_at(self._rows[turns[int(order[-1])]])
+        return list(pods[len(order) :])
+
+    def _room(self, pods: Sequence[PodInfo], rows: Sequence[int]) -> Int64Array | None:
+        """How many more of these pods each of the nodes takes; None if they have to be tried one by one."""
+        if any(pod.shape is not pods[0].shape for pod in pods):
+            return None
+        return self._simulated.room(pods[0], np.array(rows, np.intp), len(pods))
+
     def _on_more_nodes(self, pods: Sequence[PodInfo]) -> bool:
         """Place pods on the last node made, else on another one; False when no more nodes may be made."""
+        if not pods:
+            return True
+        last = self._rows[-1:]
+        room = self._room(pods, last)
+        if room is None:
+            return self._one_by_one(pods)
+        left = list(pods)
+        if last:
+            left = self._fill(left, last[0], int(room[0]))
+            if left and self._simulated.name(last[0]) not in self._used:
+                return True
+        each: int | None = None
+        while left:
+            if not self._may_make():
+                return False
+            row = self._make()
+            if each is None:
+                # Fresh nodes are all alike.
+                found = self._room(left, [row])
+                each = 0 if found is None else int(found[0])
+            if not each:
+                return True
+            left = self._fill(left, row, each)
+        return True
+
+    def _fill(self, pods: list[PodInfo], row: int, room: int) -> list[PodInfo]:
+        """Put as many of these pods on a node as there is room; the others."""
+        if room:
+            self._put_alike(pods[:room], row)
+        return pods[room:]
+
+    def _one_by_one(self, pods: Sequence[PodInfo]) -> bool:
         for pod in pods:
             row = self._rows[-1] if self._rows else None
             if row is not None:
-                refusal = self._simulated.refusal(pod, row)
-                if refusal is None:
+                if self._simulated.fits(pod, row):
                     self._put(pod, row)
                     continue
-                if TOO_MANY in refusal.reasons and _spreads_over_hosts(pod):
+                if _spreads_over_hosts(pod) and self._is_crowded(pod, row):
                     everywhere = np.ones(len(self._simulated.cluster), np.bool_)
                     everywhere[row] = False
                     other = self._simulated.search(pod, everywhere)
@@ -105,10 +162,15 @@ class Estimator:
             if not self._may_make():
                 return False
             row = self._make()
-            if self._simulated.refusal(pod, row) is not None:
+            if not self._simulated.fits(pod, row):
                 return True
             self._put(pod, row)
         return True
+
+    def _is_crowded(self, pod: PodInfo, row: int) -> bool:
+        """Whether topology spread is why a pod does not fit."""
+        refusal = self._simulated.refusal(pod, row)
+        return refusal is not None and TOO_MANY in refusal.reasons
 
     def _multiplied(self, pods: Sequence[PodInfo]) -> bool:
         """Fill one node with pods that are alike, and take it that the others hold as many."""
@@ -119,7 +181,7 @@ class Estimator:
         row = self._make()
         fitting = 0
         for pod in pods:
-            if self._simulated.refusal(pod, row) is not None:
+            if not self._simulated.fits(pod, row):
                 break
             self._put(pod, row)
             fitting += 1
@@ -137,6 +199,11 @@ class Estimator:
         self._used.add(self._simulated.name(row))
         self._placed.append(pod)
 
+    def _put_alike(self, pods: Sequence[PodInfo], row: int) -> None:
+        self._simulated.place_alike(pods, row)
+        self._used.add(self._simulated.name(row))
+        self._placed += pods
+
     # --- fresh nodes
 
     def _fresh(self) -> BoolArray:
@@ -151,11 +218,10 @@ class Estimator:
         return True
 
     def _make(self) -> int:
-        name = f"{self._template.node.name}-e-{self._made}"
+        name = fresh_name(self._template, self._made)
         row = self._simulated.cluster.columns.row(name)
         if row is None:
-            count = max(_FIRST_ROWS, self._made)
-            names = [f"{self._template.node.name}-e-{self._made + n}" for n in range(count)]
+            names = [fresh_name(self._template, self._made + n) for n in range(max(_FIRST_ROWS, self._made))]
             self._simulated = self._simulated.with_room_for(self._template, names)
             row = self._simulated.cluster.columns.row(name)
             assert row is not None
@@ -163,6 +229,21 @@ class Estimator:
         self._simulated.join(row, self._template.fresh(name)[1])
         self._rows.append(row)
         return row
+
+
+def fresh_name(template: NodeTemplate, number: int) -> str:
+    return f"{template.node.name}-e-{number}"
+
+
+def likely_nodes(template: NodeTemplate, pods: Iterable[PodInfo], limit: int) -> int:
+    """About as many nodes as the pods will need, by what they ask for: rows for more cost time to make."""
+    free = template.free
+    asked: Counter[str] = Counter()
+    for pod in pods:
+        asked.update(pod.shape.score_requests)
+        asked["pods"] += 1
+    needed = max((amount / free[name] for name, amount in asked.items() if free.get(name, 0) > 0), default=0.0)
+    return max(min(int(1.2 * needed) + _FIRST_ROWS, limit), 1)
 
 
 def _spreads_over_hosts(pod: PodInfo) -> bool:

@@ -23,7 +23,7 @@ class Hints:
         row = simulated.row(name)
         if row is None or (acceptable is not None and not acceptable[row]):
             return None
-        if simulated.refusal(pod, row) is not None:
+        if not simulated.fits(pod, row):
             return None
         simulated.place(pod, row)
         self._now[pod.uid] = name

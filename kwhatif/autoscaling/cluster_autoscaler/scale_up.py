@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
 from kwhatif.autoscaling.cluster_autoscaler.cluster_limits import ClusterLimits
 from kwhatif.autoscaling.cluster_autoscaler.equivalence import PodGroup, pod_groups
-from kwhatif.autoscaling.cluster_autoscaler.estimator import Estimator, node_limit
+from kwhatif.autoscaling.cluster_autoscaler.estimator import Estimator, fresh_name, likely_nodes, node_limit
 from kwhatif.autoscaling.cluster_autoscaler.expanders.chain import best_option
 from kwhatif.autoscaling.cluster_autoscaler.expanders.option import Choice, Option
 from kwhatif.autoscaling.cluster_autoscaler.group_health import GroupHealth
@@ -189,8 +189,10 @@ class Orchestrator:
     def _fits(self, group: NodeGroup) -> list[PodGroup]:
         """The pods that a fresh node of the group would take, one by one."""
         template = self._templates[group.name]
-        name = f"{template.node.name}-e-0"
-        simulated = self._simulated.with_room_for(template, [name])
+        limit = node_limit(self._flags, group, (), len(self._nodes))
+        count = likely_nodes(template, (pod for pods in self._groups for pod in pods.pods), limit)
+        simulated = self._simulated.with_room_for(template, [fresh_name(template, n) for n in range(count)])
+        name = fresh_name(template, 0)
         row = simulated.cluster.columns.row(name)
         assert row is not None
         simulated.join(row, template.fresh(name)[1])
@@ -202,6 +204,8 @@ class Orchestrator:
                 found.append(pods)
             else:
                 pods.refused[group.name] = refusal
+        simulated.depart(row)
+        self._with_room[group.name] = simulated
         return found
 
     # --- options
@@ -212,7 +216,7 @@ class Orchestrator:
             return None
         similar = self._similar(group)
         limit = node_limit(self._flags, group, similar, len(self._nodes))
-        estimator = Estimator(self._simulated, self._templates[group.name], limit)
+        estimator = Estimator(self._with_room.pop(group.name), self._templates[group.name], limit)
         nodes, pods = estimator.estimate(fitting, fast_path=self._flags.fastpath_binpacking_enabled)
         if not nodes or not pods:
             return None

@@ -13,12 +13,16 @@ import numpy as np
 
 from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.node_view import Change, NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.types import BoolArray, IntpArray
+from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.evaluation import Evaluation
 from kwhatif.framework.runner import Framework
 from kwhatif.framework.status import Code, Status
+
+_NEAR = 48
+_MOST_STALE = 64
+"""So many rows may have changed before the filters are asked of all of them again."""
 
 
 @dataclass(slots=True)
@@ -51,6 +55,7 @@ class SimulatedCluster:
         self._real = len(cluster)
         rows = (cluster.columns.row(name) for name in listed)
         self._listed: list[int] = [row for row in rows if row is not None]
+        self._seen = set(self._listed)
         self._order: IntpArray | None = None
         self._evaluations: dict[int, Evaluation] = {}
         self._placed: list[tuple[PodInfo, int, list[PodInfo]]] | None = None
@@ -95,28 +100,89 @@ class SimulatedCluster:
             return Status(Code.UNRESOLVABLE, (), ", ".join(evaluation.narrowed_by))
         return evaluation.verdicts_on(pod, NodeView(self.cluster, np.array([row], np.intp))).status(0)
 
+    def fits(self, pod: PodInfo, row: int) -> bool:
+        """Whether a pod can run on a node."""
+        evaluation = self._evaluation(pod)
+        if evaluation.refusal is not None or (evaluation.narrowed is not None and row not in evaluation.narrowed):
+            return False
+        evaluation.refresh(pod)
+        return bool(evaluation.passing_among(pod, np.array([row], np.intp))[0])
+
     def search(self, pod: PodInfo, acceptable: BoolArray | None = None) -> int | None:
         """The row of the first node in turn that passes all filters; of ``acceptable`` ones (bool[N]) only."""
         evaluation = self._evaluation(pod)
         if evaluation.refusal is not None:
             return None
-        evaluation.refresh(pod)
-        passing = evaluation.passing(pod) & ~self.cluster.columns.unschedulable
-        if acceptable is not None:
-            passing &= acceptable
-        if evaluation.narrowed is not None:
-            narrowed = np.zeros(len(passing), np.bool_)
-            narrowed[evaluation.narrowed] = True
-            passing &= narrowed
         listed = self.listed
-        places = np.flatnonzero(passing[listed])
-        if not len(places):
-            return None
+        start = (self.turn.last + 1) % len(listed) if len(listed) else 0
+        narrowed = None
+        if evaluation.narrowed is not None:
+            narrowed = np.zeros(len(self.cluster), np.bool_)
+            narrowed[evaluation.narrowed] = True
+        # Most searches end soon.
+        near = start + _NEAR
+        for rows in (listed[start:near], listed[near:], listed[:start]):
+            may = ~self.cluster.columns.unschedulable[rows]
+            for mask in (acceptable, narrowed):
+                if mask is not None:
+                    may &= mask[rows]
+            row = self._first(pod, evaluation, rows[may])
+            if row is not None:
+                self.ended_at(row)
+                return row
+        return None
+
+    def _first(self, pod: PodInfo, evaluation: Evaluation, rows: IntpArray) -> int | None:
+        """The first of these rows that passes. What changed since the filters were last asked is asked again if it
+        comes before that.
+        """
+        stale = evaluation.stale_rows()
+        if evaluation.looks_around or len(stale) > _MOST_STALE:
+            evaluation.refresh(pod)
+            stale = []
+        passing = evaluation.passing_among(pod, rows)
+        place = int(passing.argmax()) if len(rows) else 0
+        if stale:
+            changed = np.zeros(len(self.cluster), np.bool_)
+            changed[stale] = True
+            looked_at = rows[: place + 1] if len(rows) and passing[place] else rows
+            if changed[looked_at].any():
+                evaluation.refresh(pod)
+                passing = evaluation.passing_among(pod, rows)
+                place = int(passing.argmax())
+        return int(rows[place]) if len(rows) and passing[place] else None
+
+    def in_turn(self, rows: Sequence[int]) -> list[int]:
+        """The places of these rows, which stand in the list in this order, as the next search goes round them."""
+        listed = self.listed
         start = (self.turn.last + 1) % len(listed)
-        after = np.searchsorted(places, start)
-        place = int(places[after] if after < len(places) else places[0])
-        self.turn.last = place
-        return int(listed[place])
+        places = np.flatnonzero(np.isin(listed, rows))
+        first = int(np.searchsorted(places, start))
+        return [*range(first, len(rows)), *range(min(first, len(rows)))]
+
+    def ended_at(self, row: int) -> None:
+        """A search that found this node is over."""
+        self.turn.last = int(np.flatnonzero(self.listed == row)[0])
+
+    def room(self, pod: PodInfo, rows: IntpArray, most: int) -> Int64Array | None:
+        """int64[n]: how many more such pods each of these nodes takes, up to ``most``.
+
+        None for pods of which that depends on where others are, or on their volumes, ports or devices.
+        """
+        shape = pod.shape
+        evaluation = self._evaluation(pod)
+        if evaluation.refusal is not None or evaluation.narrowed is not None or evaluation.looks_around:
+            return None
+        if shape.ports or shape.drift or shape.has_volumes or shape.spec.resource_claims:
+            return None
+        least, above = np.zeros(len(rows), np.int64), np.full(len(rows), most + 1, np.int64)
+        number = np.full((len(rows), 1), shape.index, np.intp)
+        while (above - least > 1).any():
+            tried = (least + above) // 2
+            change = Change(self.cluster.shapes, number, np.maximum(tried - 1, 0)[:, np.newaxis])
+            fits = evaluation.fits_after(pod, NodeView(self.cluster, rows, change)) | (tried == 0)
+            least, above = np.where(fits, tried, least), np.where(fits, above, tried)
+        return least
 
     # --- changes
 
@@ -126,10 +192,15 @@ class SimulatedCluster:
             self._placed.append((pod, row, self.cluster.pods_on[row]))
         self.cluster.assume(pod, row)
 
+    def place_alike(self, pods: Sequence[PodInfo], row: int) -> None:
+        """Let pods that ``room`` was asked about run on a node."""
+        self.cluster.assume_alike(pods, row)
+
     def join(self, row: int, pods: Sequence[PodInfo] = ()) -> None:
         """A node that has a row is there now, with these pods."""
         self.cluster.join(row)
-        if row not in self._listed:
+        if row not in self._seen:
+            self._seen.add(row)
             self._listed.append(row)
         self._order = None
         for pod in pods:

@@ -6,7 +6,7 @@ Upstream: cluster-autoscaler/simulator/drainability (status.go, context.go) and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags
@@ -27,9 +27,13 @@ Verdict = Outcome | str | None
 
 @dataclass(frozen=True, slots=True)
 class DrainContext:
-    """What rules may look at; ``controllers`` as ``World`` has them, None where nobody asks for them."""
+    """What rules may look at; ``controllers`` as ``World`` has them, None where nobody asks for them.
+
+    ``of_shape`` remembers what all rules but that of budgets say of pods that differ in nothing the rules look at.
+    """
 
     flags: Flags
     now: int
     budgets: RemainingBudgets
     controllers: Mapping[tuple[str, str, str], int | None] | None
+    of_shape: dict[int, Verdict] = field(default_factory=dict)

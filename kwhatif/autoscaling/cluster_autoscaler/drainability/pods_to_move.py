@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from kwhatif.autoscaling.cluster_autoscaler.drainability.daemon_pods import daemon_pods
 from kwhatif.autoscaling.cluster_autoscaler.drainability.disruption_budget import disruption_budget
-from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext, Outcome
+from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext, Outcome, Verdict
 from kwhatif.autoscaling.cluster_autoscaler.drainability.local_storage import local_storage
 from kwhatif.autoscaling.cluster_autoscaler.drainability.long_terminating import long_terminating
 from kwhatif.autoscaling.cluster_autoscaler.drainability.mirror import mirror
@@ -36,8 +36,8 @@ RULES = (
     system_pods,
     not_safe_to_evict,
     local_storage,
-    disruption_budget,
 )
+"""All but that of disruption budgets, which comes last."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ def pods_to_move(pods: Iterable[PodInfo], context: DrainContext) -> PodsToMove:
     """Ask all rules about the pods of a node, until one keeps a pod there."""
     found = PodsToMove()
     for pod in pods:
-        said = next((verdict for rule in RULES if (verdict := rule(pod, context)) is not None), Outcome.MOVE)
+        said = _said(pod, context) or disruption_budget(pod, context) or Outcome.MOVE
         if isinstance(said, str):
             found.blocking = (pod, said)
             break
@@ -68,3 +68,16 @@ def pods_to_move(pods: Iterable[PodInfo], context: DrainContext) -> PodsToMove:
         elif said is Outcome.WAIT:
             found.finishing.append(pod)
     return found
+
+
+def _said(pod: PodInfo, context: DrainContext) -> Verdict:
+    """What the first of the rules says that says anything."""
+    meta = pod.pod.metadata
+    # Pods of kube-system are judged by their age.
+    alike = not meta.annotations and not meta.deletion_timestamp and pod.shape.namespace != "kube-system"
+    if alike and pod.shape.index in context.of_shape:
+        return context.of_shape[pod.shape.index]
+    said = next((verdict for rule in RULES if (verdict := rule(pod, context)) is not None), None)
+    if alike:
+        context.of_shape[pod.shape.index] = said
+    return said
