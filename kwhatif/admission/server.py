@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import msgspec
 
-from kwhatif.admission.answer import Answer, Created, Doubts, Object, Refused
+from kwhatif.admission.answer import Answer, Created, Doubt, Doubts, Object, Refused
 from kwhatif.admission.custom.custom_strategy import custom_strategy
 from kwhatif.admission.custom.definition import Definition, SchemaTypes, definition_of, may_be_aggregated, read_custom
 from kwhatif.admission.decoding import misshapen
@@ -106,6 +106,10 @@ class ApiServer:
             return Refused(404, "NotFound", f'{resource_name(obj)} "{name_of(obj)}" not found')
         if there is None and metadata.pop("resourceVersion", None) and verb == "create":
             return Refused(500, "", "resourceVersion should not be set on objects to be created")
+        if custom is not None and there is None and verb != "create" and custom.judges_changes:
+            what = f"{obj['kind']} {name_of(obj)} is taken to be new: snapshots hold no custom resources"
+            effect = "what its definition says of changes is not asked"
+            self._note(Doubt(what, effect), obj)
         if verb == "create" or there is None:
             return self.create(obj)
         return self.update(obj, verb, kind, manager=manager)
@@ -162,10 +166,12 @@ class ApiServer:
 
     def _passes(self, request: Request) -> Refused | None:
         refused = self._through(request)
-        subject = str(request.object.get("kind") or ""), request.namespace, name_of(request.object)
         for doubt in request.doubts:
-            self.doubts.setdefault(doubt, {})[subject] = None
+            self._note(doubt, request.object)
         return refused
+
+    def _note(self, doubt: Doubt, obj: Object) -> None:
+        self.doubts.setdefault(doubt, {})[str(obj.get("kind") or ""), namespace_of(obj), name_of(obj)] = None
 
     def _through(self, request: Request) -> Refused | None:
         strategy = self._strategy(request)

@@ -244,3 +244,15 @@ def test_parameters_among_the_manifests_are_known(tmp_path: Path) -> None:
     ran = asked(tmp_path, "place", a_snapshot(**WITH_PARAMETERS), parameters, a_pod())
     assert ran.code == 1
     assert "denied request" in ran.out
+
+
+def test_a_custom_resource_whose_definition_judges_changes_may_be_one(tmp_path: Path) -> None:
+    definition = a_definition()
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    widget = {"apiVersion": "example.com/v1", **an("Widget", "w", "shop", spec={"size": 9})}
+    for rules, code in (([], 0), ([{"rule": "self == oldSelf"}], 2)):
+        schema["x-kubernetes-validations"] = rules
+        cluster = a_snapshot(CustomResourceDefinition=[definition])
+        ran = asked(tmp_path, "place", cluster, a_pod(), widget, words=("--ignore-unknown", "--strict"))
+        assert ran.code == code, ran.err
+    assert "Widget w is taken to be new: snapshots hold no custom resources: touches Widget shop/w" in ran.err

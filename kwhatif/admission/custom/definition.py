@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.request import copied
 from kwhatif.admission.schema.strict_decoding import Misfit, unknown_fields
@@ -48,6 +50,11 @@ class Definition:
     def has_status(self) -> bool:
         """Whether the status is written elsewhere."""
         return (self.version.get("subresources") or {}).get("status") is not None
+
+    @property
+    def judges_changes(self) -> bool:
+        """Whether one of its rules compares an object with what it was."""
+        return b"oldSelf" in msgspec.json.encode(self.schema)
 
     def served(self) -> Served:
         names = self.spec.get("names") or {}

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kwhatif.admission.answer import Change, Created, Doubts, Object, Refused
+from kwhatif.admission.answer import Change, Created, Doubt, Doubts, Object, Refused
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS
 from kwhatif.admission.plugins.priority import SYSTEM_CLASSES
 from kwhatif.admission.server import ApiServer
@@ -23,6 +23,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.bounds import make_room
 from kwhatif.errors import InputError
+from kwhatif.results.amounts import counted
 from kwhatif.results.place import FailedCreate, Refusal, RefusedField
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
@@ -233,6 +234,8 @@ class _Expansion:
         made = reconcile(self._server, obj, self._all_nodes(obj), templates=self._templates)
         if bare := obj["kind"] == "Pod":
             make_room(1, called(obj))
+        elif not made.pods:
+            self._doubt_new(obj)
         for pod, own in zip(made.pods, made.changes, strict=True):
             self._done.pods.append(self._asked(pod, origin, "" if bare else called(obj), changes if bare else own))
         self._keep_claims(made.claims)
@@ -243,6 +246,18 @@ class _Expansion:
             FailedCreate(owner=failed.owner, message=failed.message, pods=failed.pods, origin=origin)
             for failed in made.refusals
         ]
+
+    def _doubt_new(self, obj: Object) -> None:
+        """A workload that makes no pods since they are there can hardly be new."""
+        pods = self._world.all("Pod", namespace_of(obj))
+        owners = ((owner.get("kind"), owner.get("name")) for owner in map(controller_of, pods))
+        number = sum(owner == (obj["kind"], name_of(obj)) for owner in owners)
+        if number:
+            there = f"{counted(number, 'pod')} of it {'is' if number == 1 else 'are'}"
+            doubt = Doubt(
+                f"{called(obj)} is not in the snapshot, though {there}", "what its update would do is not known"
+            )
+            self._done.doubts[0].setdefault(doubt, {})[obj["kind"], namespace_of(obj), name_of(obj)] = None
 
     def _update(self, old: Object, new: Object, origin: str) -> None:
         if new["kind"] in KINDS:

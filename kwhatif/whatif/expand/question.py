@@ -13,7 +13,7 @@ from kwhatif.results.expand import ExpandResult
 from kwhatif.whatif.expand.as_result import summarized
 from kwhatif.whatif.fidelity.assess import insist
 from kwhatif.whatif.fidelity.left_out import template_gap, unknown_gap
-from kwhatif.whatif.fidelity.server_gaps import doubt_gaps, server_gaps
+from kwhatif.whatif.fidelity.server_gaps import doubt_gaps, priority_gaps, server_gaps, update_gaps
 from kwhatif.whatif.fidelity.strangers import stranger_gaps
 from kwhatif.whatif.stages.merging import unknown_kinds
 from kwhatif.whatif.stages.notes import Notes
@@ -35,8 +35,12 @@ class Expand(Question[ExpandResult]):
             gaps.append(unknown_gap(others, pods))
         if assumed := [rollout.name for rollout in case.expanded.rollouts if rollout.assumed]:
             gaps.append(template_gap(case.snapshot.dropped, assumed))
-        of_server = [gap for gap in server_gaps(case.snapshot, case.edited.covered, pods) if gap.pods]
-        of_server += doubt_gaps(case.expanded.doubts, {item.pod.key for item in pods})
+        snapshot, covered = case.snapshot, case.edited.covered
+        found = [*server_gaps(snapshot, covered, pods), *priority_gaps(snapshot, covered, pods)]
+        found += update_gaps(snapshot, covered, case.expanded.rollouts)
+        told = {gap.what for gap in gaps}
+        found += doubt_gaps(case.expanded.doubts, {item.pod.key for item in pods})
+        of_server = [gap for gap in found if gap.pods and gap.what not in told]
         # Whoever names no cluster knows that nothing is known of it.
         for gap in [*gaps, *(of_server if case.inputs.snapshot else ())]:
             notes.warn(f"{gap} [{some(gap.pods)}]")

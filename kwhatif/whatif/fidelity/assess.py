@@ -12,17 +12,16 @@ from kwhatif.framework.interface import Reading
 from kwhatif.golang.spelling import without_password
 from kwhatif.results.parts import Fidelity, Gap
 from kwhatif.results.place import Placement
-from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import minor_of
 from kwhatif.whatif.expand.expand import Rollout
 from kwhatif.whatif.fidelity.extender_calls import extender_gaps
 from kwhatif.whatif.fidelity.left_out import template_gap, unknown_gap
-from kwhatif.whatif.fidelity.server_gaps import absence, doubt_gaps, made_anew, server_gaps
+from kwhatif.whatif.fidelity.server_gaps import absence, doubt_gaps, priority_gaps, server_gaps, update_gaps
 from kwhatif.whatif.fidelity.strangers import stranger_gaps
 from kwhatif.whatif.fidelity.untried import untried_gaps
 from kwhatif.whatif.session import Asked, Session
 
-_BUDGET, _PRIORITY = "PodDisruptionBudget", "PriorityClass"
+_BUDGET = "PodDisruptionBudget"
 
 
 def assess(
@@ -46,12 +45,15 @@ def assess(
         *untried_gaps(session, asked),
         *_budget_gap(session, placements, evicted),
         *_kind_gaps(session, asked),
+        *priority_gaps(snapshot, session.covered, asked),
         *_extender_gaps(session, asked),
     ]
     gaps += stranger_gaps(snapshot, asked, more=more)
     told = {gap.what for gap in gaps}
     gaps += [gap for gap in server_gaps(snapshot, session.covered, asked) if gap.what not in told]
-    gaps += doubt_gaps(session.doubts, {item.pod.key for item in asked})
+    told |= {gap.what for gap in gaps}
+    gaps += [gap for gap in doubt_gaps(session.doubts, {item.pod.key for item in asked}) if gap.what not in told]
+    gaps += update_gaps(snapshot, session.covered, rollouts)
     assumed = [rollout.name for rollout in rollouts if rollout.assumed]
     if assumed:
         gaps.append(template_gap(snapshot.dropped, assumed))
@@ -121,12 +123,12 @@ def _minor(version: str) -> str:
 
 
 def _pod_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
-    """Pods that are not there, or not all of them: every answer stands on what they take up."""
+    """Pods that are not there, or not all of them: every answer stands on what they take up, also one about none."""
     if why := absence(session.snapshot, session.covered, "Pod"):
         yield Gap(
             what=why,
             effect="what other pods take up counts as free, and nothing is known of their labels and affinities",
-            pods=_keys(asked, lambda item: True),
+            pods=_keys(asked, lambda item: True) or ("<cluster>",),
         )
 
 
@@ -145,26 +147,11 @@ def _budget_gap(session: Session, placements: Sequence[Placement], evicted: Sequ
 def _kind_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
     """Kinds the snapshot lacks, or could not read, that an enabled plugin, or the API server, reads for these pods."""
     readings = session.readings()
-    for kind in sorted({*readings, _PRIORITY} - {_BUDGET}):
+    for kind in sorted(readings.keys() - {_BUDGET}):
         why = absence(session.snapshot, session.covered, kind)
-        if why and kind == _PRIORITY:
-            pods = _keys(asked, lambda item: bool(item.unknown_class) or _may_get_priority(item, session.snapshot))
-            yield Gap(what=why, effect="pods get their priority from it", pods=pods)
-        elif why:
+        if why:
             touched = (item.pod.key for item in asked if _matters(session, kind, item))
             yield Gap(what=why, effect=_uses(readings[kind]), pods=tuple(touched))
-    for item in asked:
-        if item.unknown_class and not absence(session.snapshot, session.covered, _PRIORITY):
-            yield Gap(
-                what=f"PriorityClass {item.unknown_class} is not in the snapshot",
-                effect="the pod is taken to have priority 0; the API server would refuse it",
-                pods=(item.pod.key,),
-            )
-
-
-def _may_get_priority(item: Asked, snapshot: Snapshot) -> bool:
-    """Whether there may be a class for pods that name none, and this is one of them."""
-    return not item.pod.spec.priority_class_name and made_anew(item, snapshot)
 
 
 def _matters(session: Session, kind: str, asked: Asked) -> bool:

@@ -12,6 +12,7 @@ from kwhatif.admission.answer import Doubt, Doubts
 from kwhatif.api.kinds import TEMPLATES
 from kwhatif.results.parts import Gap
 from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.whatif.expand.expand import Rollout
 from kwhatif.whatif.session import Asked
 
 Touches = Callable[[Asked], bool]
@@ -30,10 +31,19 @@ def _has_runtime_class(item: Asked) -> bool:
     return bool(item.pod.spec.runtime_class_name)
 
 
+def _has_claim_template(item: Asked) -> bool:
+    return any(claim.resource_claim_template_name for claim in item.pod.spec.resource_claims or ())
+
+
+def _of_cron_job(item: Asked) -> bool:
+    return item.owner.startswith("CronJob ")
+
+
 _POLICY = "what a policy would set, refuse or warn of is not known"
 _WEBHOOK = "which webhooks would be asked is not known"
 
 LOOKED_UP: dict[str, tuple[Touches, str]] = {
+    "CronJob": (_of_cron_job, "one that is in the cluster is taken to be new, and to have a run"),
     "LimitRange": (
         _always,
         "limits and requests by default are not filled in, and nothing is refused for its size",
@@ -45,6 +55,7 @@ LOOKED_UP: dict[str, tuple[Touches, str]] = {
     },
     **{f"{verb}WebhookConfiguration": (_always, _WEBHOOK) for verb in ("Mutating", "Validating")},
     "Namespace": (_always, "whether a namespace is there, and which Pod Security level it has, is not known"),
+    "ResourceClaimTemplate": (_has_claim_template, "claims that are made of it are left out"),
     "ResourceQuota": (_always, "nothing is refused for being more than the quota"),
     "RuntimeClass": (_has_runtime_class, "its overhead and nodes are left out"),
     "ServiceAccount": (_has_account, "whether the account is there is not known"),
@@ -62,6 +73,36 @@ def absence(snapshot: Snapshot, covered: Collection[str], kind: str) -> str:
 def made_anew(item: Asked, snapshot: Snapshot) -> bool:
     """Whether the API server has still to take a pod."""
     return item.origin != snapshot.source and not item.again
+
+
+def priority_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[Asked]) -> Iterator[Gap]:
+    """Classes that pods name in vain, and those that nobody knows whether pods would get."""
+    why = absence(snapshot, covered, "PriorityClass")
+    if why:
+        touched = (
+            item.pod.key
+            for item in asked
+            if item.unknown_class or (not item.pod.spec.priority_class_name and made_anew(item, snapshot))
+        )
+        yield Gap(what=why, effect="pods get their priority from it", pods=tuple(touched))
+        return
+    for item in asked:
+        if item.unknown_class:
+            yield Gap(
+                what=f"PriorityClass {item.unknown_class} is not in the snapshot",
+                effect="the pod is taken to have priority 0; the API server would refuse it",
+                pods=(item.pod.key,),
+            )
+
+
+def update_gaps(snapshot: Snapshot, covered: Collection[str], rollouts: Sequence[Rollout]) -> Iterator[Gap]:
+    """What is not known of the pods that updates replace: themselves, and the replica sets between."""
+    for kind in ("Pod", "ReplicaSet"):
+        of_kind = [one.name for one in rollouts if kind == "Pod" or one.name.startswith("Deployment ")]
+        # Of a list that may lack some, those of the workload's own namespace are there.
+        if of_kind and kind not in covered:
+            what = absence(snapshot, covered, kind)
+            yield Gap(what=what, effect="which pods an update replaces is not known", pods=tuple(of_kind))
 
 
 def server_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[Asked]) -> Iterator[Gap]:
@@ -84,7 +125,7 @@ def server_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[As
             effect = LOOKED_UP[kinds[0]][1]
         yield Gap(what=f"the snapshot holds no {', '.join(kinds)}", effect=effect, pods=pods)
     for kind, why in sorted(snapshot.unreadable.items()):
-        if kind in TEMPLATES:
+        if kind in TEMPLATES.keys() - LOOKED_UP.keys():
             pods = tuple(item.pod.key for item in asked if item.owner.startswith(f"{kind} "))
             effect = "one that is in the cluster is taken to be new: its pods are there twice"
             yield Gap(what=f"{kind} could not be read: {why}", effect=effect, pods=pods)

@@ -1,0 +1,89 @@
+"""Whatever kind is taken from a snapshot, every command gives the same answer without it or says what it lacks.
+
+The table of docs/fidelity.md is held against the same list of kinds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kwhatif
+from kwhatif.api.kinds import READ
+from kwhatif.results.parts import Result
+from kwhatif.snapshot.format.model import Snapshot, read_envelope
+from tests.cli.whole_cluster import PODS, UPDATES, a_snapshot
+
+Ask = Callable[[Snapshot], Result]
+
+NEW = [pod for name, pod in PODS.items() if name != "denied"]
+WORKLOADS = list(UPDATES.values())
+ASKED: dict[str, Ask] = {
+    "expand": lambda there: kwhatif.expand([*PODS.values(), *WORKLOADS], snapshot=there),
+    "place": lambda there: kwhatif.place([*NEW, UPDATES["Deployment"]], snapshot=there),
+    "explain": lambda there: kwhatif.explain([PODS["growing"], PODS["template"]], snapshot=there, fixes=False),
+    "capacity": lambda there: kwhatif.capacity([PODS["classed"]], snapshot=there, limit=2),
+    "gate": lambda there: kwhatif.gate([PODS["near"], PODS["devices"], *WORKLOADS], snapshot=there),
+    "drain": lambda there: kwhatif.drain("n1", snapshot=there, force=True, ignore_daemonsets=True),
+}
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "fidelity.md"
+KINDS = [kind.name for kind in READ if kind.name != "Node"]
+OTHERWISE = {"fidelity", "gaps", "verdict", "findings", "rules", "warnings"}
+"""What of an answer is not the answer itself."""
+
+
+def answered(command: str, *without: str) -> tuple[dict[str, Any], str]:
+    """The answer, and all that is said about what it lacks."""
+    result = ASKED[command](read_envelope(a_snapshot(*without)))
+    gaps = [gap for each in result.stands_on for gap in each.touching]
+    gaps += getattr(result, "gaps", ())
+    answer = {key: value for key, value in result.to_dict().items() if key not in OTHERWISE}
+    return answer, " ".join([*map(str, gaps), *result.notes])
+
+
+@cache
+def with_all(command: str) -> tuple[dict[str, Any], str]:
+    return answered(command)
+
+
+@pytest.mark.parametrize("command", ASKED)
+def test_without_a_kind_the_answer_is_the_same_or_says_so(command: str) -> None:
+    said: set[str] = set()
+    silent: set[str] = set()
+    for kind in KINDS:
+        answer, told = answered(command, kind)
+        if re.search(rf"\b{kind}\b", told):
+            said.add(kind)
+        elif answer != with_all(command)[0]:
+            silent.add(kind)
+    assert not silent
+    assert said, "some kind is needed"
+
+
+def rows() -> dict[str, str]:
+    """Of the table in the docs, the kinds and what becomes of each."""
+    table = (
+        DOCUMENTED.read_text(encoding="utf-8").partition("## What a green answer depends on")[2].partition("\n## ")[0]
+    )
+    found = {}
+    for line in table.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 3 and not set(cells[0]) <= {"-", " "}:
+            for name in re.findall(r"`([A-Z]\w+)`", cells[0]):
+                found[name] = cells[1]
+    return found
+
+
+def test_the_table_in_the_docs_has_every_kind_and_nothing_else() -> None:
+    assert set(rows()) == {kind.name for kind in READ}
+    assert set(rows().values()) <= {"modelled", "a gap", "impossible"}
+
+
+def test_with_every_kind_there_no_kind_is_said_to_be_missing() -> None:
+    for command in ASKED:
+        assert "the snapshot holds no" not in with_all(command)[1]
