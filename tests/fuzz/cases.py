@@ -33,10 +33,11 @@ _SORTS = {
     "GatePolicy": "gate",
     "KubeSchedulerConfiguration": "configuration",
     "Policy": "configuration",
+    "NodeGroups": "groups",
     "Job": "custom",
 }
 # Documents of few places have more turns than those of thousands.
-_TURNS = {"custom": 20, "edits": 20, "gate": 20, "configuration": 20, "rules": 3}
+_TURNS = {"custom": 20, "edits": 20, "groups": 20, "gate": 20, "configuration": 20, "rules": 3}
 
 
 @dataclass(frozen=True)

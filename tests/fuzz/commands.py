@@ -1,7 +1,8 @@
 """Every command that reads files, as it is asked about the one that is wrong.
 
 In the words of a command ``{bad}`` is the file that is wrong and ``{good}`` the same before that; ``{cluster}`` and
-``{release}`` are a cluster and what comes to it, and ``{out}`` stands for any file to write.
+``{release}`` are a cluster and what comes to it, ``{groups}`` its node groups, ``{custom}`` is a custom resource, and
+``{out}`` any file to write.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ COMMANDS = {
         "place --with-pending --snapshot {bad} " + _EDITS,
         "explain {release} --snapshot {bad}",
         "explain shop/waiting --snapshot {bad}",
-        "diff {release} --snapshot {cluster} --snapshot {bad}",
+        "diff {release} --snapshot {cluster} --against-snapshot {bad}",
         "diff --replay all --snapshot {bad} --policy default --policy default@1.31",
         "gate {release} --snapshot {bad}",
         "capacity {release} --snapshot {bad} --limit 30",
@@ -52,6 +53,8 @@ COMMANDS = {
         "snapshot redact {bad} -o {out}.json --translation {out}.translation",
         "snapshot trim shop/waiting --snapshot {bad} --steps 5 -o {out}.json",
         "snapshot validate {bad}",
+        "autoscale {release} --snapshot {bad} --groups {groups} --scale-down --orders 1",
+        "autoscale groups --snapshot {bad}",
     ),
     "custom": (
         "place {bad} --snapshot {cluster} --pod-template-path example.com/Job=$.spec.template",
@@ -77,6 +80,7 @@ COMMANDS = {
         "snapshot info {cluster} --edits {bad}",
         "drain n1 --snapshot {cluster} --ignore-daemonsets --force --edits {bad}",
     ),
+    "groups": ("autoscale {release} --snapshot {cluster} --groups {bad} --scale-down --orders 1",),
     "gate": ("gate {release} --snapshot {cluster} --config {bad}",),
     "scenario": ("conformance {bad}",),
     "page": (

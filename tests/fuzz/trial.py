@@ -76,8 +76,9 @@ class Trial:
         self._write(
             "release.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": documents("release.yaml")})
         )
-        custom = [obj for obj in documents("documents.yaml") if obj["apiVersion"] == "example.com/v1"]
-        self._write("custom.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": custom}))
+        for name, kind in (("custom", "Job"), ("groups", "NodeGroups")):
+            (document,) = (obj for obj in documents("documents.yaml") if obj["kind"] == kind)
+            self._write(f"{name}.json", json.dumps(document))
 
     def _write(self, name: str, text: str) -> str:
         path = self._directory / name
@@ -89,7 +90,8 @@ class Trial:
         for left in self._directory.glob("out.*"):
             left.unlink()
         words = {
-            name: str(self._directory / f"{name}.json") for name in ("cluster", "release", "custom", "bad", "good")
+            name: str(self._directory / f"{name}.json")
+            for name in ("cluster", "release", "custom", "groups", "bad", "good")
         }
         self._write("bad.json", case.bad)
         self._write("good.json", case.good)
@@ -114,7 +116,7 @@ class Trial:
 
 def _name(command: str) -> list[str]:
     words = command.split()
-    return words[: 2 if words[0] in ("snapshot", "policy") else 1]
+    return words[: 2 if words[0] in ("snapshot", "policy") or words[:2] == ["autoscale", "groups"] else 1]
 
 
 def _misbehaved(ran: Ran, case: Case) -> str:

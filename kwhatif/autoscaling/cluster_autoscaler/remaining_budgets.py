@@ -5,10 +5,11 @@ Upstream: cluster-autoscaler/core/scaledown/pdb/basic.go.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 from kwhatif.api.others import PodDisruptionBudget
-from kwhatif.api.selectors import Selector
+from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.cluster.shapes import PodInfo, PodShape
 
 
@@ -16,8 +17,13 @@ class RemainingBudgets:
     """How many more pods each budget lets go."""
 
     def __init__(self, budgets: Sequence[PodDisruptionBudget]) -> None:
-        self._budgets = [(budget.namespace, Selector.of(budget.spec.selector)) for budget in budgets]
-        self._left = [budget.status.disruptions_allowed or 0 for budget in budgets]
+        self._budgets: list[tuple[str, Selector]] = []
+        self._left: list[int] = []
+        for budget in budgets:
+            # One with a selector that no API server stores is about nobody.
+            with contextlib.suppress(SelectorError):
+                self._budgets.append((budget.namespace, Selector.of(budget.spec.selector)))
+                self._left.append(budget.status.disruptions_allowed or 0)
         self._about: dict[int, list[int]] = {}
 
     def about(self, shape: PodShape) -> list[int]:
