@@ -40,6 +40,12 @@ DOCUMENTS = 200_000
 DEPTH = 200
 """Lists and mappings in each other."""
 
+BYTES_EACH = 8
+"""So much text there is at least, on average, for a list or mapping of a JSON file with very many of them."""
+
+MANY = 1_000_000
+"""From so many lists and mappings on that counts."""
+
 ALIASED_VALUES = 1_000_000
 """What all aliases of a YAML file stand for."""
 

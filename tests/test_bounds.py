@@ -15,7 +15,14 @@ PAGE = Path(__file__).parents[1] / "docs" / "security.md"
 def told(name: str, value: float) -> str:
     if name.endswith("_BYTES") or name == "RATIO_FROM":
         return f"{value // bounds.MIB:,} MiB"
-    units = {"RATIO": "times", "DEPTH": "levels", "ALIASED_VALUES": "values", "EMPTY_PAGES": "pages"}
+    units = {
+        "RATIO": "times",
+        "DEPTH": "levels",
+        "BYTES_EACH": "bytes",
+        "MANY": "lists and mappings",
+        "ALIASED_VALUES": "values",
+        "EMPTY_PAGES": "pages",
+    }
     unit = "seconds" if name.endswith("_SECONDS") else units.get(name, name.lower())
     return f"{value:,.0f} {unit}"
 

@@ -192,6 +192,19 @@ def test_no_file_has_more_documents_than_objects_are_in_a_cluster(
         read_documents(read(tmp_path)[0])
 
 
+@pytest.mark.parametrize("text", [b'{"items": [' + b"{}," * 30 + b"1]}", b"[" + b"[]," * 30 + b"1]"])
+def test_text_that_is_little_but_brackets_is_refused(
+    tmp_path: Path, text: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.json").write_bytes(text)
+    (tmp_path / "b.json").write_bytes(b'["' + text.replace(b'"', b"") + b'"]')
+    assert len(read_documents(read(tmp_path / "a.json")[0])) == 1
+    monkeypatch.setattr(bounds, "MANY", 20)
+    with pytest.raises(InputError, match=r"a\.json: holds 3\d lists and mappings and hardly any text"):
+        read_documents(read(tmp_path / "a.json")[0])
+    assert len(read_documents(read(tmp_path / "b.json")[0])) == 1
+
+
 def test_what_comes_in_small_pieces_is_unpacked_as_a_whole() -> None:
     text = os.urandom(3_000_000)
     for packed in (text, gzip.compress(text) + b"\0\0" + gzip.compress(b"more"), zstandard.compress(text)):

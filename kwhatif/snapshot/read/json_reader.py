@@ -97,13 +97,25 @@ def _after_space(data: bytes, start: int) -> int:
 
 
 def _check_depth(data: bytes, source: str) -> None:
-    """Refuse deep nesting before anything recurses into it; brackets inside strings do not count."""
-    if _depth(data) > bounds.DEPTH and _depth(_STRING.sub(b"", data)) > bounds.DEPTH:
+    """Refuse deep nesting before anything recurses into it, and what is little but brackets, which take up most room.
+
+    Brackets inside strings do not count.
+    """
+    brackets = data.translate(None, delete=_NOT_BRACKETS)
+    for outside in (True, False):
+        deep = _depth(brackets) > bounds.DEPTH
+        number = len(brackets) // 2
+        if not deep and (number < bounds.MANY or number * bounds.BYTES_EACH < len(data)):
+            return
+        if outside:
+            brackets = _STRING.sub(b"", data).translate(None, delete=_NOT_BRACKETS)
+    if deep:
         raise _too_deep(source)
+    raise InputError(f"holds {number:,} lists and mappings and hardly any text, as no manifest would", source=source)
 
 
-def _depth(data: bytes) -> int:
-    brackets = np.frombuffer(data.translate(None, delete=_NOT_BRACKETS), dtype=np.uint8)
+def _depth(text: bytes) -> int:
+    brackets = np.frombuffer(text, dtype=np.uint8)
     deepest = depth = 0
     for start in range(0, len(brackets), _CHUNK):
         chunk = brackets[start : start + _CHUNK]
