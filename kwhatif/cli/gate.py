@@ -14,7 +14,7 @@ import typer
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import EngineOptions, Namespace, Seed, SendingOptions, argument, option
+from kwhatif.cli.options import AutoscaleGroups, EngineOptions, Namespace, Seed, SendingOptions, argument, option
 from kwhatif.cli.output import check_stdin, finish, new_file
 from kwhatif.cli.terminal import Colour, colourful, columns
 from kwhatif.errors import UsageError
@@ -107,6 +107,7 @@ def gate(
     with_pending: Annotated[
         bool, typer.Option("--with-pending", help="The snapshot's own pending pods compete for room, too.")
     ] = False,
+    autoscale: AutoscaleGroups = None,
     now: Annotated[
         str | None,
         option(
@@ -141,11 +142,12 @@ def gate(
         recursive=recursive,
         with_pending=with_pending,
         seed=seed,
+        autoscale=autoscale,
     )
     engine = dataclasses.replace(engine, policy=engine.policy or os.environ.get("KWHATIF_POLICY"))
     case = question.case(Inputs(snapshot or (), files, namespace, edits or None, reading, _moment(now)), engine)
     cluster = cast("Sequence[str]", case.inputs.snapshot)
-    check_stdin(*files, *(base or ()), *cluster, case.engine.policy, config, *(edits.edits or ()))
+    check_stdin(*files, *(base or ()), *cluster, autoscale, case.engine.policy, config, *(edits.edits or ()))
     _finish(ask(question, case), output, color, reports)
 
 

@@ -154,6 +154,16 @@ MaxPods = Annotated[
 ]
 
 
+AutoscaleGroups = Annotated[
+    str | None,
+    option(
+        "--autoscale",
+        metavar="FILE",
+        help="A NodeGroups document: pods that cluster-autoscaler would add a node for count as placed.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class ReadingOptions(Reading):
     """How manifests are read and what the API server makes of them."""

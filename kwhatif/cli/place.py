@@ -12,6 +12,7 @@ import typer
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
+    AutoscaleGroups,
     CallExtenderBind,
     EngineOptions,
     Namespace,
@@ -71,6 +72,7 @@ def place(
             help="Write the cluster afterwards, to ask further; packed if it ends in .gz or .zst.",
         ),
     ] = None,
+    autoscale: AutoscaleGroups = None,
     seed: Seed = None,
     call_extender_bind: CallExtenderBind = False,
     *,
@@ -87,13 +89,14 @@ def place(
     from kwhatif.whatif.stages.sequence import ask
 
     paths = [*(files or ()), *(filename or ())]
-    check_stdin(*paths, *snapshot, engine.policy, *(edits.edits or ()))
+    check_stdin(*paths, *snapshot, autoscale, engine.policy, *(edits.edits or ()))
     question = Place(
         with_pending=with_pending,
         timeline=timeline,
         recreate=not no_recreate,
         seed=seed,
         write=write_snapshot or "",
+        autoscale=autoscale or "",
         detailed=output in (Output.wide, Output.json, Output.yaml),
     )
     asked = Inputs(snapshot, paths, namespace, edits or None, reading)

@@ -14,7 +14,7 @@ from kwhatif.results.amounts import counted
 from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Victim
 
 _HEADERS = ("namespace", "pod", "node", "score", "feasible", "evaluated", "ties", "reason")
-_BESIDES = ("gated", "waiting", "skipped", "unclaimed", "preempted")
+_BESIDES = ("autoscaled", "gated", "waiting", "skipped", "unclaimed", "preempted")
 _WIDE = ("scheduler", "priority", "scores", "tied", "origin", "defaults")
 
 

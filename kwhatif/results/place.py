@@ -69,8 +69,9 @@ class Placement(Value, frozen=True, kw_only=True):
     """What became of one pod.
 
     ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting``, ``skipped`` where there is nothing to do,
-    ``unclaimed`` if its schedulerName is that of no profile, or ``preempted`` if the pod had to leave its node again;
-    ``message`` the event's text or the reason. ``feasible`` of ``evaluated`` nodes passed;
+    ``unclaimed`` if its schedulerName is that of no profile, ``preempted`` if the pod had to leave its node again, or
+    ``autoscaled`` if an autoscaler adds a node for it; ``message`` the event's text or the reason. ``feasible`` of
+    ``evaluated`` nodes passed;
     ``ties`` of them shared the top ``score``. ``devices`` are those of its claims.
     """
 
@@ -94,7 +95,7 @@ class Placement(Value, frozen=True, kw_only=True):
 
     @property
     def good(self) -> bool:
-        return self.outcome in ("placed", "skipped")
+        return self.outcome in ("placed", "skipped", "autoscaled")
 
     @property
     def reason(self) -> str:
@@ -104,7 +105,7 @@ class Placement(Value, frozen=True, kw_only=True):
                 return ""
             case "waiting":
                 return "waits for a permit"
-            case "unschedulable" | "preempted":
+            case "unschedulable" | "preempted" | "autoscaled":
                 return self.message
         return ": ".join(filter(None, (self.outcome, self.message)))
 

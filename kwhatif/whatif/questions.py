@@ -98,6 +98,7 @@ def place(
     seed: int | None = None,
     verb: str = "",
     write_snapshot: Path | None = None,
+    autoscale: Path | None = None,
     **options: Unpack[Options],
 ) -> PlaceResult:
     """Where would these pods go?
@@ -105,12 +106,19 @@ def place(
     ``with_pending`` also places those that wait in the snapshot. With a ``timeline`` the queue is simulated, retries
     and all; ``recreate`` lets the controllers of victims make new pods then. Ties are broken by name, or at random
     from a ``seed``. ``verb`` is as for ``expand``. The cluster afterwards goes to the file ``write_snapshot``, to ask
-    further.
+    further. With the node groups of the file ``autoscale``, pods that one of them gets a node for count as placed.
     """
     from kwhatif.whatif.place.question import Place
 
     write = "" if write_snapshot is None else os.fspath(write_snapshot)
-    question = Place(with_pending=with_pending, timeline=timeline, recreate=recreate, seed=seed, write=write)
+    question = Place(
+        with_pending=with_pending,
+        timeline=timeline,
+        recreate=recreate,
+        seed=seed,
+        write=write,
+        autoscale="" if autoscale is None else os.fspath(autoscale),
+    )
     return ask(question, _case(manifests, snapshot, {**options, "verb": verb}))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import Prices
-from kwhatif.autoscaling.cluster_autoscaler.scale_up import ScaleUp
+from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUp
 from kwhatif.autoscaling.cluster_autoscaler.similar_groups import balanced
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import StaticAutoscaler
 from tests.autoscaling.worlds import group, ready_node, world

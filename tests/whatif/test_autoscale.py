@@ -126,3 +126,60 @@ def test_groups_are_found_by_labels_and_by_the_autoscalers_own_flags(tmp_path: P
 
 def test_a_snapshot_without_groups_is_a_no() -> None:
     assert run("autoscale", "groups", "--snapshot", CLUSTER).code == 1
+
+
+# --- in other answers
+
+
+def test_place_counts_a_pod_that_a_node_comes_for() -> None:
+    manifests = [SAMPLE / "training.yaml"]
+    assert kwhatif.place(manifests, snapshot=CLUSTER).exit_code == 1
+    found = kwhatif.place(manifests, snapshot=CLUSTER, autoscale=GROUPS)
+    assert found.exit_code == 0
+    assert {(each.outcome, each.reason) for each in found.placements} == {
+        ("autoscaled", "a node of group gpu comes for it (1 new node in all)")
+    }
+
+
+def test_place_says_that_there_is_an_autoscaler(tmp_path: Path) -> None:
+    deployment = tmp_path / "autoscaler.yaml"
+    deployment.write_text(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: scaler, namespace: kube-system}\n"
+        "spec: {template: {spec: {containers: [{name: c, command: [cluster-autoscaler]}]}}}\n"
+    )
+    found = kwhatif.place([SAMPLE / "training.yaml"], snapshot=[CLUSTER, str(deployment)])
+    note = "Deployment kube-system/scaler is an autoscaler: --autoscale tells which pods it would add nodes for"
+    assert f"note: {note}" in found.notes
+
+
+def test_a_timeline_is_not_autoscaled() -> None:
+    words = ("place", str(SAMPLE / "web.yaml"), "--snapshot", CLUSTER, "--autoscale", GROUPS, "--timeline")
+    assert "--autoscale" in refused(*words)
+
+
+@pytest.mark.parametrize(
+    ("rule", "titles"),
+    [
+        ("{}", ["group gpu reaches its maximum of 1 node"]),
+        ("{full: false}", []),
+        ("{most: 0, full: false}", ["1 new node, at most 0 may be added"]),
+        ("{cost: 100, full: false}", ["2,854.30 more a month, at most 100.00 may be spent"]),
+    ],
+)
+def test_the_gate_judges_what_the_autoscaler_adds(rule: str, titles: list[str], tmp_path: Path) -> None:
+    groups, rules = tmp_path / "groups.yaml", tmp_path / "rules.yaml"
+    groups.write_text(Path(GROUPS).read_text().replace("  min: 0\n  max: 2", "  min: 0\n  max: 1"))
+    rules.write_text(
+        "apiVersion: kwhatif.dev/v1\nkind: GatePolicy\nautoscale: groups.yaml\n"
+        f"rules: {{unschedulable: error, scale-up: {rule}}}\n"
+    )
+    found = kwhatif.gate([SAMPLE / "training.yaml"], snapshot=CLUSTER, config=rules)
+    assert [each.title for each in found.findings] == titles
+    assert all(each.rule == "scale-up" for each in found.findings), "no pod is without a node"
+
+
+def test_the_gate_without_groups_says_so(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("apiVersion: kwhatif.dev/v1\nkind: GatePolicy\nrules: {scale-up: {}}\n")
+    found = kwhatif.gate([SAMPLE / "training.yaml"], snapshot=CLUSTER, config=rules)
+    assert [each.summary for each in found.rules] == ["no node groups are known: --autoscale names them"]

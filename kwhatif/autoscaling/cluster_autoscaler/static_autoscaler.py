@@ -17,11 +17,7 @@ from kwhatif.autoscaling.cluster_autoscaler.group_health import GroupHealth
 from kwhatif.autoscaling.cluster_autoscaler.hints import Hints
 from kwhatif.autoscaling.cluster_autoscaler.moments import moment
 from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate, node_templates
-from kwhatif.autoscaling.cluster_autoscaler.planner import NOT_TRIED as NO_SCALE_DOWN
-from kwhatif.autoscaling.cluster_autoscaler.planner import Planner, ScaleDown
-from kwhatif.autoscaling.cluster_autoscaler.pod_lists import place_on_existing, to_help, unschedulable
-from kwhatif.autoscaling.cluster_autoscaler.readiness import as_seen, ready_for_pods
-from kwhatif.autoscaling.cluster_autoscaler.scale_up import (
+from kwhatif.autoscaling.cluster_autoscaler.orchestrator import (
     IN_COOLDOWN,
     LIMITED,
     NOT_NEEDED,
@@ -30,6 +26,10 @@ from kwhatif.autoscaling.cluster_autoscaler.scale_up import (
     Remaining,
     ScaleUp,
 )
+from kwhatif.autoscaling.cluster_autoscaler.planner import NOT_TRIED as NO_SCALE_DOWN
+from kwhatif.autoscaling.cluster_autoscaler.planner import Planner, ScaleDown
+from kwhatif.autoscaling.cluster_autoscaler.pod_lists import place_on_existing, to_help, unschedulable
+from kwhatif.autoscaling.cluster_autoscaler.readiness import as_seen, ready_for_pods
 from kwhatif.autoscaling.cluster_autoscaler.similar_groups import Resize
 from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import SimulatedCluster, Turn
 from kwhatif.cluster.cluster import Cluster

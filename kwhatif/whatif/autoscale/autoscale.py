@@ -7,19 +7,20 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 
-import msgspec
+from msgspec import structs
 
-from kwhatif.api.core import Condition, Pod
+from kwhatif.api.core import Condition, Node, Pod
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
 from kwhatif.autoscaling.cluster_autoscaler.expanders.least_waste import waste
 from kwhatif.autoscaling.cluster_autoscaler.expanders.option import Choice
 from kwhatif.autoscaling.cluster_autoscaler.moments import moment
 from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup
+from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUp
 from kwhatif.autoscaling.cluster_autoscaler.planner import ScaleDown
-from kwhatif.autoscaling.cluster_autoscaler.scale_up import ScaleUp
 from kwhatif.autoscaling.cluster_autoscaler.similar_groups import Resize
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import Loop, StaticAutoscaler
 from kwhatif.golang.duration import SECOND
+from kwhatif.results.amounts import counted
 from kwhatif.results.autoscale import (
     AutoscaleResult,
     Chance,
@@ -30,9 +31,11 @@ from kwhatif.results.autoscale import (
     PodOutlook,
     Rejection,
 )
-from kwhatif.results.place import PlaceResult
-from kwhatif.whatif.autoscale.node_groups_document import KnownGroups
+from kwhatif.results.place import Placement, PlaceResult
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.whatif.autoscale.node_groups_document import KnownGroups, read_groups
 from kwhatif.whatif.session import Asked, Session
+from kwhatif.whatif.stages.notes import Notes
 
 HOURS_A_MONTH = 730
 _WAITS = Condition(type="PodScheduled", status="False", reason="Unschedulable")
@@ -82,6 +85,35 @@ def autoscale(
     )
 
 
+def groups_of(path: str, snapshot: Snapshot, notes: Notes) -> KnownGroups:
+    """The groups of a file. Warns of those that cannot grow, since nobody knows their maximum. Raises InputError."""
+    known = read_groups(path, snapshot.objects.of(Node))
+    for name in known.unlimited:
+        notes.warn(f"group {name}: nobody knows its maximum, so it does not grow")
+    return known
+
+
+def with_outlooks(placements: Sequence[Placement], found: AutoscaleResult) -> tuple[Placement, ...]:
+    """The placements, where pods that a node comes for are ``autoscaled``."""
+    outlooks = {each.pod: each for each in found.pods}
+    return tuple(
+        structs.replace(each, outcome="autoscaled", message=_coming(outlooks[each.pod], found))
+        if each.outcome == "unschedulable" and each.pod in outlooks and outlooks[each.pod].good
+        else each
+        for each in placements
+    )
+
+
+def _coming(pod: PodOutlook, found: AutoscaleResult) -> str:
+    match pod.outcome:
+        case "existing":
+            return f"the autoscaler expects it on {pod.node}"
+        case "awaiting":
+            return "the autoscaler helps it in a later loop"
+    new = sum(each.to - each.size for each in found.plan)
+    return f"a node of group {pod.group} comes for it ({counted(new, 'new node')} in all)"
+
+
 def world_of(session: Session, known: KnownGroups, waiting: Sequence[Pod], now: datetime | None = None) -> World:
     """What the autoscaler sees of a session's cluster, once the scheduler has given up on the pods that are waiting."""
     snapshot = session.snapshot
@@ -105,8 +137,8 @@ def world_of(session: Session, known: KnownGroups, waiting: Sequence[Pod], now: 
 
 def _given_up(pod: Pod) -> Pod:
     others = [condition for condition in pod.status.conditions or () if condition.type != "PodScheduled"]
-    status = msgspec.structs.replace(pod.status, conditions=[*others, _WAITS])
-    return msgspec.structs.replace(pod, status=status)
+    status = structs.replace(pod.status, conditions=[*others, _WAITS])
+    return structs.replace(pod, status=status)
 
 
 def _plan(scale_up: ScaleUp) -> str:

@@ -12,7 +12,7 @@ from kwhatif.api.core import Node
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import FLAGS
 from kwhatif.snapshot.format.model import API_VERSION, Snapshot
 from kwhatif.whatif.autoscale.node_groups_document import KIND, Group, Members, NodeGroupsFile
-from kwhatif.workloads.objects import section
+from kwhatif.whatif.autoscale.own_deployment import own_deployment
 
 _ZONE = "topology.kubernetes.io/zone"
 _LABELS = (
@@ -63,15 +63,8 @@ def _by_labels(nodes: Sequence[Node], sizes: Mapping[str, tuple[int, int]]) -> I
 
 def _of_the_deployment(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, tuple[int, int]], str]:
     """Flags, groups with their sizes, and which Deployment has them."""
-    for deployment in snapshot.whole.get("Deployment", ()):
-        for container in section(deployment, "spec", "template", "spec").get("containers") or ():
-            words = [str(word) for word in (*(container.get("command") or ()), *(container.get("args") or ()))]
-            if not any(word.rpartition("/")[2] == "cluster-autoscaler" for word in words[:1]):
-                continue
-            flags, sizes = _parsed(words[1:])
-            metadata = deployment["metadata"]
-            return flags, sizes, f"--nodes of Deployment {metadata.get('namespace')}/{metadata['name']}"
-    return {}, {}, ""
+    called, words = own_deployment(snapshot)
+    return (*_parsed(words), f"--nodes of {called}") if called else ({}, {}, "")
 
 
 def _parsed(words: Sequence[str]) -> tuple[dict[str, Any], dict[str, tuple[int, int]]]:

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from kwhatif.api.core import Node
 from kwhatif.results.autoscale import AutoscaleResult
-from kwhatif.whatif.autoscale.autoscale import autoscale
-from kwhatif.whatif.autoscale.node_groups_document import KnownGroups, read_groups
+from kwhatif.whatif.autoscale.autoscale import autoscale, groups_of
 from kwhatif.whatif.place.place import place
 from kwhatif.whatif.session import Asked
 from kwhatif.whatif.stages.notes import Notes
@@ -38,15 +36,9 @@ class Autoscale(Question[AutoscaleResult]):
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> AutoscaleResult:
         (case,) = cases
-        known = self._known(case, notes)
+        known = groups_of(self.groups, case.snapshot, notes)
         placed = place(case.session, case.asked, rollouts=case.expanded.rollouts, others=case.others)
         result = autoscale(
             case.session, placed, case.asked, known, scale_down=self.scale_down, orders=self.orders, now=case.inputs.now
         )
         return replace(result, **case.refused)
-
-    def _known(self, case: Case, notes: Notes) -> KnownGroups:
-        known = read_groups(self.groups, case.snapshot.objects.of(Node))
-        for name in known.unlimited:
-            notes.warn(f"group {name}: nobody knows its maximum, so it does not grow")
-        return known

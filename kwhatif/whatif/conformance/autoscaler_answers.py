@@ -20,8 +20,8 @@ from kwhatif.autoscaling.cluster_autoscaler.expanders.priority_list import CONFI
 from kwhatif.autoscaling.cluster_autoscaler.moments import moment
 from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup, NodeGroups
 from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
+from kwhatif.autoscaling.cluster_autoscaler.orchestrator import Remaining
 from kwhatif.autoscaling.cluster_autoscaler.planner import ScaleDown, Unremovable
-from kwhatif.autoscaling.cluster_autoscaler.scale_up import Remaining
 from kwhatif.autoscaling.cluster_autoscaler.similar_groups import Resize
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import Loop, StaticAutoscaler
 from kwhatif.autoscaling.cluster_autoscaler.utilization import Utilization

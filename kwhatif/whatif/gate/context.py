@@ -9,6 +9,7 @@ from functools import cached_property
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results.autoscale import AutoscaleResult
 from kwhatif.results.gate import Subject
 from kwhatif.results.parts import Fidelity
 from kwhatif.results.place import Placement
@@ -26,7 +27,8 @@ class Context:
     ``units`` are its workloads, in the order of their manifests; ``cluster`` is how things stand once it is rolled
     out and ``before`` how they stood before, which is worked out when it is first asked for. ``margins`` has, by pod,
     by how much its node beat the next best; only rules that say so (``scores``) find anything in there. ``tried`` are
-    the pods that a scheduler took up, by ``namespace/name``.
+    the pods that a scheduler took up, by ``namespace/name``. ``scaled`` is what the autoscaler does about those without
+    a node, if its groups are known.
     """
 
     units: Sequence[Unit]
@@ -38,6 +40,7 @@ class Context:
     fidelity: Fidelity
     now: datetime
     make_before: Callable[[], Cluster]
+    scaled: AutoscaleResult | None = None
     margins: dict[str, int] = field(default_factory=dict)
     tried: dict[str, PodInfo] = field(default_factory=dict)
 

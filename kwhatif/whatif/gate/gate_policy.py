@@ -52,6 +52,7 @@ class GatePolicy(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forb
     metadata: dict[str, Any] | None = None
     snapshot: Annotated[list[str] | None, Meta(description="What --snapshot names.")] = None
     policy: Annotated[str | None, Meta(description="What --policy names: a KubeSchedulerConfiguration.")] = None
+    autoscale: Annotated[str | None, Meta(description="What --autoscale names: a NodeGroups document.")] = None
     kubernetes_version: Annotated[str | None, Meta(description="What --kubernetes-version says.")] = None
     exemptions: Annotated[
         Literal["allowed", "forbidden"], Meta(description="Whether annotations may exempt workloads from rules.")
@@ -112,8 +113,10 @@ def _beside(policy: GatePolicy, source: str) -> GatePolicy:
     """The policy with its paths seen from here, not from the file."""
     folder = "" if source in (STDIN, "standard input") else os.path.dirname(source)
     scheduler = policy.policy
+    groups = policy.autoscale
     return replace(
         policy,
+        autoscale=None if groups is None else os.path.join(folder, groups),
         snapshot=None if policy.snapshot is None else [os.path.join(folder, path) for path in policy.snapshot],
         policy=scheduler if scheduler in (None, "default") else os.path.join(folder, scheduler or ""),
     )

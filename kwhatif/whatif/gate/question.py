@@ -28,7 +28,8 @@ class Gate(Question[GateResult]):
     """May this change go into the cluster?
 
     ``base`` are the manifests as they were. The rules are those of the file ``config``, else of the nearest
-    ``.kwhatif.yaml``, at the levels of ``rule`` (``NAME=LEVEL``).
+    ``.kwhatif.yaml``, at the levels of ``rule`` (``NAME=LEVEL``). ``autoscale`` is a file with node groups: only what
+    none of them can help counts as without a node.
     """
 
     tells_merged: ClassVar[bool] = False
@@ -40,6 +41,7 @@ class Gate(Question[GateResult]):
     recursive: bool = True
     with_pending: bool = False
     seed: int | None = None
+    autoscale: str | None = None
 
     def case(self, inputs: Inputs, engine: Engine) -> Proposal:
         """What to ask of which cluster, where the rules file stands for what is not said."""
@@ -67,6 +69,7 @@ class Gate(Question[GateResult]):
             rules_of(self._read, known, self.rule),
             known=frozenset(known),
             exemptions=self.exemptions and self._read.policy.exemptions == "allowed",
+            autoscale=self.autoscale or self._read.policy.autoscale or "",
             policy=f"{self._read.called}{', --rule ' + ' '.join(self.rule) if self.rule else ''}",
         )
 
@@ -100,7 +103,7 @@ class Gate(Question[GateResult]):
     def answer(self, cases: Sequence[Case], notes: Notes) -> GateResult:
         (case,) = cases
         assert case.inputs.now is not None
-        result = gate(cast("Proposal", case), self.terms, case.inputs.now)
+        result = gate(cast("Proposal", case), self.terms, case.inputs.now, notes)
         for text in result.warnings:
             notes.warn(text)
         return result

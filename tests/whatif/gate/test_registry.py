@@ -25,7 +25,7 @@ from tests.whatif.gate.judging import NOON, Given, manifests, new, snapshot_of
 
 RULES = {
     *("fidelity", "fits-without", "headroom", "limits", "new-nodes", "pinned", "preempts", "quota"),
-    *("rollout-deadlock", "score-margin", "single-node", "snapshot-age", "spread", "unschedulable"),
+    *("rollout-deadlock", "scale-up", "score-margin", "single-node", "snapshot-age", "spread", "unschedulable"),
 }
 
 
