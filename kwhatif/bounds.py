@@ -92,7 +92,10 @@ def pods_left() -> int:
 
 
 def make_room(pods: int, owner: str) -> None:
-    """Count pods that are about to be made, before there is one of them. Raises InputError if they are too many."""
+    """Count pods that are about to be made, before there is one of them. Raises InputError if they are too many.
+
+    Who knows of others that come later makes room for all of them in a ``pods_to_make`` of its own first.
+    """
     room = _pod_room.get() or _PodRoom(PODS)
     if room.made + pods > room.most:
         others = f" after {room.made:,} of others" if room.made else ""

@@ -22,10 +22,15 @@ _GENERATION_ANNOTATION = "deprecated.daemonset.template.generation"
 
 def make_daemon_set(daemon_set: Object, nodes: Sequence[Object], making: Making) -> None:
     template = section(daemon_set, "spec", "template")
-    check = NodeCheck(template)
     revision, generation = template_hash(template), generation_of(daemon_set)
-    homes = [name_of(node) for node in nodes if check(node).run]
+    homes = homes_of(daemon_set, nodes)
     making.pods_of(daemon_set, len(homes), lambda place: daemon_pod(daemon_set, homes[place], revision, generation))
+
+
+def homes_of(daemon_set: Object, nodes: Sequence[Object]) -> list[str]:
+    """The names of the nodes that should have a pod."""
+    check = NodeCheck(section(daemon_set, "spec", "template"))
+    return [name_of(node) for node in nodes if check(node).run]
 
 
 def daemon_pod(daemon_set: Object, node: str, revision: str, generation: str) -> Object:

@@ -73,7 +73,7 @@ def test_a_workload_of_absurd_size_is_refused_before_it_is_made(ask: Callable[..
 
 def test_many_workloads_count_together_and_so_do_bare_pods() -> None:
     some = [workload("Deployment", name=f"w{number}", replicas=30) for number in range(4)]
-    message = r"no more than 100 pods in all \(--max-pods\), found 30 of ReplicaSet w3-\w+ after 90 of others"
+    message = r"object 4: expected no more than 100 pods in all \(--max-pods\), found 30 of Deployment shop/w3 after 90"
     with pytest.raises(InputError, match=message):
         expand(some, max_pods=100)
     assert len(expand(some, max_pods=120).pods) == 120
@@ -91,6 +91,20 @@ def test_an_update_counts_all_pods_that_may_be_new() -> None:
 def test_daemon_sets_make_a_pod_for_each_node() -> None:
     with pytest.raises(InputError, match="found 2 of DaemonSet many"):
         expand([workload("DaemonSet")], snapshot=CLUSTER, max_pods=1)
+    template = workload("DaemonSet")["spec"]["template"]
+    template["spec"]["nodeSelector"] = {"disk": "ssd"}
+    assert len(expand([workload("DaemonSet", template=template)], snapshot=CLUSTER, max_pods=1).pods) == 1
+
+
+def test_too_many_in_all_are_refused_before_the_first_is_made() -> None:
+    many = [workload("Deployment", name=f"w{number}", replicas=100_000) for number in range(50)]
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="object 3: expected no more than 200,000 pods in all"):
+            expand(many)
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.kinds import KINDS, kept_whole, spelt, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.others import PersistentVolumeClaim
-from kwhatif.bounds import make_room
+from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.errors import InputError
 from kwhatif.results.amounts import counted
 from kwhatif.results.place import FailedCreate, Refusal, RefusedField
@@ -32,6 +32,7 @@ from kwhatif.whatif.expand.snapshot_world import nodes_of, world_of
 from kwhatif.whatif.fidelity.left_out import completed, without_emptied
 from kwhatif.whatif.session import Asked
 from kwhatif.workloads.controllers import TemplatePath, makes_pods, reconcile
+from kwhatif.workloads.daemon_set import homes_of
 from kwhatif.workloads.objects import controller_of, section
 from kwhatif.workloads.pods import device_claims
 from kwhatif.workloads.rollout import Plan, plan
@@ -138,6 +139,10 @@ class _Expansion:
         self._done = Expanded(world=self._world, doubts=[self._server.doubts])
 
     def run(self, *, anew: bool) -> Expanded:
+        with pods_to_make(pods_left()):
+            for manifest in self._manifests:
+                if makes_pods(manifest.raw, self._templates) and manifest.obj.kind != "DaemonSet":
+                    self._make_room(whole_of(manifest), str(manifest.origin))
         # Whoever applies definitions together with what they define does so first.
         for manifest in sorted(self._manifests, key=lambda manifest: manifest.obj.kind != "CustomResourceDefinition"):
             try:
@@ -145,6 +150,17 @@ class _Expansion:
             except InputError as error:
                 raise error.at(str(manifest.origin)) from None
         return self._done
+
+    def _make_room(self, obj: Object, origin: str) -> None:
+        """Raises InputError if there are too many pods by then, by what the manifest says as far as it is sound."""
+        spec = section(obj, "spec")
+        job = section(spec, "jobTemplate", "spec") or spec
+        sizes = [spec.get("replicas"), *(job.get(key) for key in ("parallelism", "completions") if key in job)]
+        known = [size for size in sizes if isinstance(size, int)]
+        try:
+            make_room(max(0, min(known, default=1)), called(obj))
+        except InputError as error:
+            raise error.at(origin) from None
 
     def _take(self, obj: Object, origin: str, *, anew: bool) -> None:
         """One object of a manifest."""
@@ -264,7 +280,8 @@ class _Expansion:
             self._done.objects.append(convert(new, KINDS[new["kind"]]))
         name, dropped = called(new), self._snapshot.dropped
         # How it goes is found out later, maybe more than once; at most all of its pods are new.
-        make_room(len(self._all_nodes(new)) or section(new, "spec").get("replicas") or 0, name)
+        replicas = section(new, "spec").get("replicas") or 0
+        make_room(len(homes_of(new, self._all_nodes(new))) if new["kind"] == "DaemonSet" else replicas, name)
         known, old = old, completed(old, new, dropped)
         trails: dict[str, tuple[Change, ...]] = {}
 
