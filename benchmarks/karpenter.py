@@ -19,11 +19,10 @@ from typing import Any
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
+from kwhatif.api.node_pools import NodeClaim, NodePool
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
-from kwhatif.autoscaling.karpenter.node_pool import NodePool
 from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld, Provisioning, provision
 from kwhatif.autoscaling.karpenter.scheduler import Settings
-from kwhatif.autoscaling.karpenter.state import NodeClaim
 
 Spec = dict[str, Any]
 ZONES = ("zone-a", "zone-b", "zone-c")
@@ -143,10 +142,10 @@ def world(arguments: argparse.Namespace) -> KarpenterWorld:
     objects = Objects()
     objects.extend(Node, [convert(each, Node) for each in nodes])
     objects.extend(Pod, [convert(each, Pod) for each in running])
+    objects.extend(NodeClaim, [convert(each, NodeClaim) for each in claims])
     return KarpenterWorld(
         now=0,
         objects=objects,
-        claims=[convert(each, NodeClaim) for each in claims],
         pending=[convert(each, Pod) for each in pending(arguments.pods, arguments.shapes)],
         pools=[convert(each, NodePool) for each in pools(arguments.pools)],
         catalogue=catalogue(arguments.types),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from kwhatif.api import core, devices, others
+from kwhatif.api import core, devices, node_pools, others
 from kwhatif.api.meta import Resource
 
 
@@ -119,6 +119,15 @@ TABLE: tuple[Kind, ...] = (
     ),
     Kind("Workload", "scheduling.k8s.io", ("v1alpha2", "v1alpha1"), whole=True, rare=True),
     Kind("PodGroup", "scheduling.k8s.io", ("v1alpha2",), whole=True, rare=True),
+    # Karpenter's.
+    *(
+        Kind(struct.__name__, group, struct=struct, namespaced=False, rare=True)
+        for group, struct in (
+            ("karpenter.sh", node_pools.NodePool),
+            ("karpenter.sh", node_pools.NodeClaim),
+            ("karpenter.k8s.aws", node_pools.EC2NodeClass),
+        )
+    ),
     # What manifests hold besides.
     *_idle("", "ConfigMap", "Endpoints", "Event", "PodTemplate", "Secret"),
     *_idle("autoscaling", "HorizontalPodAutoscaler"),

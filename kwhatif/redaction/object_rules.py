@@ -5,7 +5,6 @@ What scheduling decodes has rules by its Structs; here are the kinds of which ot
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from kwhatif.api import core
@@ -22,7 +21,7 @@ from kwhatif.redaction.shared_rules import (
     object_of,
 )
 from kwhatif.redaction.struct_rules import rule_of
-from kwhatif.redaction.treatments import GONE, Rule, each, fields, flag, named, number, one_of, share, time
+from kwhatif.redaction.treatments import GONE, Rule, each, fields, flag, named, number, one_of, schedule, share, time
 from kwhatif.redaction.wellknown import OWNER_KINDS
 
 # --- what is called after its node
@@ -131,21 +130,11 @@ _JOB = object_of(
         "status": fields(_STATUS.rules, startTime=time, completionTime=time),
     }
 )
-_SCHEDULE = re.compile(
-    r"(?:@(?:annually|yearly|monthly|weekly|daily|midnight|hourly)"
-    r"|(?:[0-9*/,? LW#-]|\b(?:SUN|MON|TUE|WED|THU|FRI|SAT|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)\b)+)",
-    re.IGNORECASE,
-)
-
-
-def _schedule(value: Any, names: Names) -> Any:
-    return value if isinstance(value, str) and _SCHEDULE.fullmatch(value) else GONE
-
 
 _CRON_JOB = object_of(
     {
         "spec": fields(
-            schedule=_schedule,
+            schedule=schedule,
             suspend=flag,
             concurrencyPolicy=one_of("Allow", "Forbid", "Replace"),
             startingDeadlineSeconds=number,

@@ -202,6 +202,8 @@ class Names:
             return self.uid(raw)
         if key in wellknown.PLATFORM_KEYS and raw in wellknown.ARCHITECTURES:
             return raw
+        if raw in wellknown.KARPENTER_VALUES.get(key, ()):
+            return raw
         if (key in self.translation.numeric or key in wellknown.INDEX_KEYS) and _INTEGER.fullmatch(raw):
             return raw
         coded = self._short(self.translation.words, raw)

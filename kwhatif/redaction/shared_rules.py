@@ -13,6 +13,7 @@ from kwhatif.redaction.treatments import (
     GONE,
     Rule,
     amount,
+    duration,
     each,
     fields,
     flag,
@@ -31,7 +32,7 @@ UID = named(Names.uid)
 LABEL_KEY = named(Names.label_key)
 AMOUNTS = table(Names.resource, amount)
 EFFECTS = one_of("NoSchedule", "PreferNoSchedule", "NoExecute", "None")
-NUMERIC = frozenset({"Gt", "Lt"})
+NUMERIC = frozenset({"Gt", "Lt", "Gte", "Lte"})
 
 
 def LABELS(value: Any, names: Names) -> Any:
@@ -58,6 +59,8 @@ def _requirement(*operators: str, values_of: Callable[[Names, str, str], str] = 
             kept["operator"] = told
         if isinstance(values, list):
             kept["values"] = [values_of(names, key, text) for text in values if isinstance(text, str)]
+        if isinstance(value.get("minValues"), int):
+            kept["minValues"] = value["minValues"]
         return kept
 
     return rule
@@ -77,6 +80,7 @@ NODE_SELECTOR_TERM = fields(
     matchExpressions=each(_requirement("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")),
     matchFields=each(_requirement("In", "NotIn", values_of=_field_value)),
 )
+POOL_REQUIREMENT = _requirement("In", "NotIn", "Exists", "DoesNotExist", *sorted(NUMERIC))
 TOPOLOGY_REQUIREMENT = _requirement()
 
 
@@ -126,6 +130,11 @@ def _drivers_text(value: Any, names: Names) -> Any:
     return ",".join(map(names.driver, value.split(","))) if isinstance(value, str) else GONE
 
 
+def _do_not_disrupt(value: Any, names: Names) -> Any:
+    """Yes, or for how long."""
+    return value if value == "true" else duration(value, names)
+
+
 _YES_OR_NO = one_of("true", "false", "yes", "no")
 
 ANNOTATIONS = fields(
@@ -135,6 +144,7 @@ ANNOTATIONS = fields(
         "deployment.kubernetes.io/max-replicas": share,
         "deployment.kubernetes.io/revision": share,
         "deprecated.daemonset.template.generation": share,
+        "karpenter.sh/do-not-disrupt": _do_not_disrupt,
         "kubernetes.io/config.mirror": NAME,
         "pv.kubernetes.io/bind-completed": _YES_OR_NO,
         "pv.kubernetes.io/bound-by-controller": _YES_OR_NO,
@@ -197,6 +207,7 @@ CONDITION = fields(
         *("PodResizePending", "PodResizeInProgress", "Available", "Progressing", "ReplicaFailure"),
         *("Complete", "Failed", "Suspended", "SuccessCriteriaMet", "FailureTarget"),
         *("Resizing", "FileSystemResizePending"),
+        *("Launched", "Registered", "Consolidatable", "Drifted", "InstanceTerminating"),
     ),
     status=one_of("True", "False", "Unknown"),
     reason=one_of("PreemptionByScheduler", "Infeasible", "Deferred", "Unschedulable", "SchedulingGated"),

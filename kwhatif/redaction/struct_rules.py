@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct, inspect
 
-from kwhatif.api import core, devices, meta, others
+from kwhatif.api import core, devices, meta, node_pools, others
 from kwhatif.api.quantity import Quantity
 from kwhatif.golang.duration import Duration
 from kwhatif.redaction.pseudonyms import Names
@@ -31,6 +31,7 @@ from kwhatif.redaction.shared_rules import (
     NAME,
     NODE,
     NODE_SELECTOR_TERM,
+    POOL_REQUIREMENT,
     TAINT,
     TOPOLOGY_REQUIREMENT,
     UID,
@@ -46,10 +47,12 @@ from kwhatif.redaction.treatments import (
     named,
     number,
     one_of,
+    schedule,
     share,
     table,
     time,
 )
+from kwhatif.redaction.wellknown import NODE_CLASSES
 from kwhatif.versions.gate_stages import GATES
 
 
@@ -67,6 +70,27 @@ def _release(value: Any, names: Names) -> Any:
     found = re.match(r"v\d+\.\d+\.\d+", value) if isinstance(value, str) else None
     return found[0] if found else GONE
 
+
+def _until(value: Any, names: Names) -> Any:
+    """A length of time, or never."""
+    return value if value == "Never" else duration(value, names)
+
+
+def _amount_or_share(value: Any, names: Names) -> Any:
+    found = amount(value, names)
+    return share(value, names) if found is GONE else found
+
+
+def _threshold(names: Names, raw: str) -> str:
+    """What the kubelet watches: ``memory.available``."""
+    return raw if raw in _THRESHOLDS else names.name(raw)
+
+
+_THRESHOLDS = frozenset(
+    {f"{what}.available" for what in ("memory", "nodefs", "imagefs", "containerfs", "pid")}
+    | {f"{what}.inodesFree" for what in ("nodefs", "imagefs", "containerfs")}
+)
+_FAMILIES = ("AL2", "AL2023", "Bottlerocket", "Custom", "Windows2019", "Windows2022", "Windows2025")
 
 _DISK, _IMAGE, _DRIVER = named(Names.disk), named(Names.image), named(Names.driver)
 _POOL, _QUALIFIED = named(Names.pool), named(Names.qualified)
@@ -141,6 +165,24 @@ _OWN: dict[type[Struct], dict[str, Rule]] = {
     devices.CapacityRequirements: {"requests": table(Names.attribute, amount)},
     devices.DeviceResult: {"consumedCapacity": table(Names.attribute, amount)},
     devices.Pool: {"name": _POOL},
+    node_pools.Disruption: {
+        "consolidationPolicy": one_of("WhenEmpty", "WhenEmptyOrUnderutilized"),
+        "consolidateAfter": _until,
+    },
+    node_pools.DisruptionBudget: {
+        "nodes": share,
+        "reasons": each(one_of("Drifted", "Empty", "Underutilized")),
+        "schedule": schedule,
+        "duration": duration,
+    },
+    node_pools.EC2NodeClassSpec: {"amiFamily": one_of(*_FAMILIES)},
+    node_pools.KubeletSettings: dict.fromkeys(("evictionHard", "evictionSoft"), table(_threshold, _amount_or_share)),
+    node_pools.NodeClassRef: {
+        "group": one_of(*(key.partition("/")[0] for key in NODE_CLASSES)),
+        "kind": one_of(*NODE_CLASSES.values()),
+    },
+    node_pools.NodeClaimSpec: {"expireAfter": _until},
+    node_pools.NodeClaimStatus: {"lastPodEventTime": time},
     others.CSIDriver: _named_by(_DRIVER),
     others.CSINode: _named_by(NODE),
     others.CSINodeDriver: {"name": _DRIVER},
@@ -168,6 +210,7 @@ _WHOLE: dict[type[Struct], Rule] = {
     **dict.fromkeys((core.Taint, core.Toleration, devices.DeviceTaint, devices.DeviceToleration), TAINT),
     meta.LabelSelector: LABEL_SELECTOR,
     meta.ObjectMeta: METADATA,
+    node_pools.PoolRequirement: POOL_REQUIREMENT,
     others.TopologySelectorRequirement: TOPOLOGY_REQUIREMENT,
 }
 _KEYS: dict[str, Callable[[Names, str], str]] = {

@@ -18,6 +18,11 @@ GONE: Final = object()
 
 _AMOUNT = re.compile(r"[+-]?[0-9]*+(?:\.[0-9]*+)?(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
 _SHARE = re.compile(r"[0-9]+%?")
+_SCHEDULE = re.compile(
+    r"(?:@(?:annually|yearly|monthly|weekly|daily|midnight|hourly)"
+    r"|(?:[0-9*/,? LW#-]|\b(?:SUN|MON|TUE|WED|THU|FRI|SAT|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)\b)+)",
+    re.IGNORECASE,
+)
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(?:Z|[+-][0-9]{2}:[0-9]{2})")
 
 
@@ -52,6 +57,11 @@ def duration(value: Any, names: Names) -> Any:
         return str(Duration.parse(value))
     except (TypeError, ValueError):
         return GONE
+
+
+def schedule(value: Any, names: Names) -> Any:
+    """When a cron job is due."""
+    return value if _is(_SCHEDULE, value) else GONE
 
 
 def _is(pattern: re.Pattern[str], value: Any) -> bool:

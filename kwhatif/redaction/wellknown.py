@@ -21,6 +21,22 @@ PLATFORM_KEYS = frozenset(
 ARCHITECTURES = frozenset({"386", "amd64", "arm", "arm64", "linux", "ppc64le", "riscv64", "s390x", "windows"})
 """What stays of the values of these."""
 
+KARPENTER_VALUES: dict[str, frozenset[str]] = {
+    "karpenter.sh/capacity-type": frozenset({"on-demand", "reserved", "spot"}),
+    "karpenter.sh/do-not-disrupt": frozenset({"true"}),
+    "karpenter.sh/initialized": frozenset({"true"}),
+    "karpenter.sh/registered": frozenset({"true"}),
+}
+"""Labels of Karpenter's that stay, with what stays of their values."""
+
+NODE_CLASSES = {
+    "eks.amazonaws.com/nodeclass": "NodeClass",
+    "karpenter.azure.com/aksnodeclass": "AKSNodeClass",
+    "karpenter.k8s.aws/ec2nodeclass": "EC2NodeClass",
+    "karpenter.kwok.sh/kwoknodeclass": "KWOKNodeClass",
+}
+"""Label of nodes that are made by a node class -> the class's kind."""
+
 POOL_KEYS = frozenset(
     {
         *("agentpool", "alpha.eksctl.io/nodegroup-name", "cloud.google.com/gke-nodepool"),
@@ -60,6 +76,7 @@ KEYS = (
     frozenset({*_TOPOLOGY, *_NODES, *_TAINTS, *_WORKLOADS})
     | (NODE_KEYS | UID_KEYS | INDEX_KEYS | PLATFORM_KEYS)
     | POOL_KEYS
+    | (KARPENTER_VALUES.keys() | NODE_CLASSES.keys())
 )
 """Keys of labels and taints that stay."""
 

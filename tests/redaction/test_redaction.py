@@ -195,7 +195,11 @@ LEFT_OUT = {
 
 def test_every_field_that_is_read_has_a_rule() -> None:
     def text(name: str) -> str:
-        return "2026-01-01T00:00:00Z" if "ime" in name and not name.startswith("runtime") else "wordy"
+        lasting = dict.fromkeys(("consolidateAfter", "duration", "expireAfter"), "7s")
+        shares = dict.fromkeys(("evictionHard", "evictionSoft", "nodes"), "7%")
+        spelt = {**lasting, **shares, "schedule": "@daily"}
+        is_time = "ime" in name and not name.startswith("runtime")
+        return "2026-01-01T00:00:00Z" if is_time else spelt.get(name, "wordy")
 
     for plain in every_object(text):
         (made,), _ = redact_documents([plain])

@@ -23,7 +23,7 @@ SCHEDULER = f"/api/v1/namespaces/kube-system/pods?labelSelector={LABEL.replace('
 CONFIG = (
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: mine\n"
 )
-UNSERVED = {"DeviceTaintRule", "PodGroup", "Workload"}
+UNSERVED = {"DeviceTaintRule", "EC2NodeClass", "NodeClaim", "NodePool", "PodGroup", "Workload"}
 """Kinds that the recorded server did not serve."""
 
 

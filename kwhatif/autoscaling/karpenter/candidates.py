@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kwhatif.api.core import Pod
+from kwhatif.api.node_pools import NodeClaim, NodePool
 from kwhatif.autoscaling.karpenter.disruptability import is_disruptable, is_reschedulable
 from kwhatif.autoscaling.karpenter.known_labels import (
     CAPACITY_TYPE,
@@ -20,10 +21,9 @@ from kwhatif.autoscaling.karpenter.known_labels import (
     WELL_KNOWN,
     ZONE,
 )
-from kwhatif.autoscaling.karpenter.node_pool import NodePool
 from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld
 from kwhatif.autoscaling.karpenter.requirements import incompatible, of_labels
-from kwhatif.autoscaling.karpenter.state import NodeClaim, StateNode
+from kwhatif.autoscaling.karpenter.state import StateNode
 from kwhatif.cluster.shapes import start_time
 from kwhatif.golang.duration import Duration
 

@@ -1,6 +1,6 @@
 """How many nodes of a NodePool may be disrupted at once, for a reason.
 
-Upstream: pkg/apis/v1/nodepool.go (Budget), BuildDisruptionBudgetMapping in pkg/controllers/disruption/helpers.go.
+Upstream: pkg/apis/v1/nodepool.go, BuildDisruptionBudgetMapping in pkg/controllers/disruption/helpers.go.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
-from kwhatif.autoscaling.karpenter.node_pool import Budget, NodePool
+from kwhatif.api.node_pools import DisruptionBudget, NodePool
 from kwhatif.autoscaling.karpenter.state import StateNode
 from kwhatif.golang.cron import CronError, parse
 from kwhatif.golang.duration import SECOND, Duration
 
 NO_LIMIT = 2**31 - 1
-_DEFAULT = (Budget(nodes="10%"),)
+_DEFAULT = (DisruptionBudget(nodes="10%"),)
 
 
 def allowed_disruptions(
@@ -46,7 +46,7 @@ def _allowed(pool: NodePool, nodes: int, now: int, reason: str) -> int:
     return least
 
 
-def _of_budget(budget: Budget, nodes: int, now: int) -> int:
+def _of_budget(budget: DisruptionBudget, nodes: int, now: int) -> int:
     """Raises ValueError for a budget that cannot be read."""
     if not _active(budget, now):
         return NO_LIMIT
@@ -56,7 +56,7 @@ def _of_budget(budget: Budget, nodes: int, now: int) -> int:
     return int(text)
 
 
-def _active(budget: Budget, now: int) -> bool:
+def _active(budget: DisruptionBudget, now: int) -> bool:
     """Whether the budget's schedule was due within its duration."""
     if budget.schedule is None and budget.duration is None:
         return True

@@ -13,6 +13,7 @@ from typing import Any
 from kwhatif.api.core import NodeSelectorRequirement, NodeSelectorTerm, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.label_text import is_label_key, is_label_value
+from kwhatif.api.node_pools import NodePool
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue
 from kwhatif.autoscaling.karpenter.daemon_overhead import daemon_pods
 from kwhatif.autoscaling.karpenter.disruptability import PodBudgets
@@ -23,9 +24,8 @@ from kwhatif.autoscaling.karpenter.known_labels import (
     NORMALIZED,
     refused_label,
 )
-from kwhatif.autoscaling.karpenter.node_pool import NodePool
 from kwhatif.autoscaling.karpenter.scheduler import Offer, Round, Scheduler, Settings
-from kwhatif.autoscaling.karpenter.state import ClusterState, NodeClaim, StateNode, is_owned_by
+from kwhatif.autoscaling.karpenter.state import ClusterState, StateNode, is_owned_by
 from kwhatif.autoscaling.karpenter.volume_topology import Volumes
 from kwhatif.autoscaling.karpenter.wants import Wants
 
@@ -39,7 +39,6 @@ class KarpenterWorld:
 
     now: int
     objects: Objects
-    claims: Sequence[NodeClaim]
     pending: Sequence[Pod]
     pools: Sequence[NodePool]
     catalogue: Catalogue
@@ -50,9 +49,7 @@ class KarpenterWorld:
 
     @cached_property
     def cluster(self) -> ClusterState:
-        return ClusterState(
-            self.objects, self.claims, Volumes(self.objects, places_known=self.settings.volume_places_known)
-        )
+        return ClusterState(self.objects, Volumes(self.objects, places_known=self.settings.volume_places_known))
 
     @cached_property
     def pod_budgets(self) -> PodBudgets:

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.api.core import Pod
+from kwhatif.api.node_pools import NodePool
 from kwhatif.autoscaling.karpenter.batch_queue import Queue
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Types
 from kwhatif.autoscaling.karpenter.exact_amounts import Amounts, amounts, less, total
@@ -16,7 +17,7 @@ from kwhatif.autoscaling.karpenter.existing_node import ExistingNode
 from kwhatif.autoscaling.karpenter.host_ports import HostPorts
 from kwhatif.autoscaling.karpenter.known_labels import WELL_KNOWN
 from kwhatif.autoscaling.karpenter.new_claim import Daemons, NewClaim, Unsuitable, World, left_of
-from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate, NodePool, by_weight, pool_requirements
+from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate, by_weight, pool_requirements
 from kwhatif.autoscaling.karpenter.requirements import Requirements, both, incompatible, of_labels
 from kwhatif.autoscaling.karpenter.reservations import Reservations
 from kwhatif.autoscaling.karpenter.state import NODES, ClusterState, StateNode

@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
-import msgspec
-
-from kwhatif.api.core import Condition, Node, Pod, ResourceList, Taint
+from kwhatif.api.core import Node, Pod, Taint
 from kwhatif.api.kinds import Objects
-from kwhatif.api.meta import Base, Resource
+from kwhatif.api.node_pools import NodeClaim
 from kwhatif.api.others import CSINode
 from kwhatif.autoscaling.karpenter.exact_amounts import Amounts, amounts, less, total
 from kwhatif.autoscaling.karpenter.host_ports import HostPorts
@@ -25,28 +22,6 @@ from kwhatif.autoscaling.karpenter.wants import Wants
 
 NODES = "nodes"
 """What limits call a node itself."""
-
-
-class NodeClaimSpec(Base):
-    taints: list[Taint] | None = None
-    startup_taints: list[Taint] | None = None
-    expire_after: str | None = None
-    requirements: list[dict[str, Any]] | None = None
-
-
-class NodeClaimStatus(Base):
-    provider_id: str | None = msgspec.field(default=None, name="providerID")
-    capacity: ResourceList | None = None
-    allocatable: ResourceList | None = None
-    conditions: list[Condition] | None = None
-    last_pod_event_time: str | None = None
-
-
-class NodeClaim(Resource):
-    """A machine that Karpenter bought."""
-
-    spec: NodeClaimSpec = msgspec.field(default_factory=NodeClaimSpec)
-    status: NodeClaimStatus = msgspec.field(default_factory=NodeClaimStatus)
 
 
 @dataclass(eq=False)
@@ -155,7 +130,7 @@ class StateNode:
 class ClusterState:
     """Nodes by provider ID, in the order of their names; pods by the node they are bound to."""
 
-    def __init__(self, objects: Objects, claims: Iterable[NodeClaim], volumes: Volumes) -> None:
+    def __init__(self, objects: Objects, volumes: Volumes) -> None:
         self.objects = objects
         self.volumes = volumes
         self.nodes_by_name = {node.name: node for node in objects.of(Node)}
@@ -168,7 +143,7 @@ class ClusterState:
             provider_id = self._provider_id(node)
             if provider_id is not None:
                 found[provider_id] = self._state(node)
-        for claim in sorted(claims, key=lambda claim: claim.name):
+        for claim in sorted(objects.of(NodeClaim), key=lambda claim: claim.name):
             provider_id = claim.status.provider_id
             if provider_id:
                 there = found.setdefault(provider_id, StateNode(None, None))

@@ -16,6 +16,7 @@ from kwhatif.api.core import Condition, Container, ContainerStatus, Node, NodeSt
 from kwhatif.api.devices import AllocatedDeviceStatus, ResourceClaim, ResourceClaimTemplate
 from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.meta import ObjectMeta, Resource
+from kwhatif.api.node_pools import NodeClaim, NodeClaimStatus, NodePool, NodePoolStatus
 
 Plain = dict[str, Any]
 
@@ -27,6 +28,7 @@ KEPT_ANNOTATIONS = frozenset(
         *("controller.kubernetes.io/pod-deletion-cost", "kubernetes.io/config.mirror"),
         *("deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"),
         *("deployment.kubernetes.io/revision", "deprecated.daemonset.template.generation"),
+        "karpenter.sh/do-not-disrupt",
         *("pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"),
         *("resource.kubernetes.io/extended-resource-claim", "resource.kubernetes.io/pod-claim-name"),
         *("scheduler.alpha.kubernetes.io/defaultTolerations", "scheduler.alpha.kubernetes.io/node-selector"),
@@ -64,7 +66,7 @@ def prune_object(obj: Resource) -> None:
     _prune_annotations(obj.metadata)
     if isinstance(obj, Pod):
         _prune_pod(obj)
-    elif isinstance(obj, Node) and obj.status.conditions:
+    elif isinstance(obj, Node | NodeClaim | NodePool) and obj.status.conditions:
         _prune_conditions(obj.status)
     elif isinstance(obj, ResourceClaimTemplate) and obj.spec.metadata is not None:
         _prune_annotations(obj.spec.metadata)
@@ -74,7 +76,7 @@ def prune_object(obj: Resource) -> None:
                 _prune_conditions(device)
 
 
-def _prune_conditions(status: NodeStatus | AllocatedDeviceStatus) -> None:
+def _prune_conditions(status: NodeStatus | NodeClaimStatus | NodePoolStatus | AllocatedDeviceStatus) -> None:
     force_setattr(status, "conditions", [_without_message(one) for one in status.conditions or ()])
 
 

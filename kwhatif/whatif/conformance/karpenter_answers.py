@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from kwhatif.api.core import Pod, Taint
+from kwhatif.api.node_pools import NodePool
 from kwhatif.api.quantity import Quantity
 from kwhatif.api.selectors import SelectorError
 from kwhatif.autoscaling.karpenter import exact_amounts as amounts
@@ -19,10 +20,8 @@ from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Off
 from kwhatif.autoscaling.karpenter.consolidation import METHODS, consolidate
 from kwhatif.autoscaling.karpenter.known_labels import INSTANCE_TYPE
 from kwhatif.autoscaling.karpenter.new_claim import NewClaim
-from kwhatif.autoscaling.karpenter.node_pool import NodePool
 from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld, provision
 from kwhatif.autoscaling.karpenter.scheduler import Settings
-from kwhatif.autoscaling.karpenter.state import NodeClaim
 from kwhatif.cluster.shapes import start_time
 from kwhatif.errors import InputError
 from kwhatif.snapshot.load import decode_objects
@@ -126,21 +125,14 @@ def _world(scenario: KarpenterScenario) -> KarpenterWorld:
     except InputError as error:
         raise inside(error, "", "$.objects") from None
     plain: dict[str, list[dict[str, Any]]] = {}
-    claims = []
-    for place, raw in enumerate(scenario.objects):
+    for raw in scenario.objects:
         value = decode(raw, dict[str, Any])
         plain.setdefault(value["kind"], []).append(value)
-        if value["kind"] == "NodeClaim":
-            try:
-                claims.append(decode(raw, NodeClaim))
-            except InputError as error:
-                raise inside(error, "", f"$.objects[{place}]") from None
     options = scenario.options
     gates = options.get("featureGates") or {}
     return KarpenterWorld(
         start_time(scenario.now),
         objects,
-        claims,
         scenario.pods,
         scenario.node_pools,
         Catalogue([each.as_instance_type() for each in scenario.instance_types]),
