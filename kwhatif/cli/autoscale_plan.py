@@ -19,6 +19,7 @@ from kwhatif.cli.options import (
     option,
 )
 from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -40,6 +41,14 @@ def plan(
     scale_down: Annotated[
         bool, typer.Option("--scale-down", help="Also say which nodes are unneeded, and what keeps each other one.")
     ] = False,
+    until_quiet: Annotated[
+        bool,
+        typer.Option("--until-quiet", help="Let scheduler and autoscaler take turns until nothing more happens."),
+    ] = False,
+    provision_time: Annotated[
+        str,
+        typer.Option("--provision-time", metavar="TIME", help="How long a new node takes to come up, such as 2m30s."),
+    ] = "2m",
     orders: Annotated[
         int,
         typer.Option(
@@ -62,12 +71,18 @@ def plan(
 
     Exit codes: 0 every pod has a node or one comes for it, 1 some pod gets none, 2 usage or input error.
     """
+    from kwhatif.golang.duration import SECOND, Duration
     from kwhatif.report.autoscale_text import autoscale_blocks
     from kwhatif.whatif.autoscale.question import Autoscale
     from kwhatif.whatif.stages.question import Case
     from kwhatif.whatif.stages.sequence import ask
 
     check_stdin(*(files or ()), *snapshot, groups, engine.policy, *(edits.edits or ()))
-    question = Autoscale(groups=groups, scale_down=scale_down, orders=orders)
+    try:
+        seconds = Duration.parse(provision_time) // SECOND
+    except ValueError as error:
+        raise UsageError(f"--provision-time: {error}") from None
+    provision = seconds if until_quiet else None
+    question = Autoscale(groups=groups, scale_down=scale_down, orders=orders, provision=provision)
     result = ask(question, Case(Inputs(snapshot, files or (), namespace, edits or None, reading), engine))
     finish(rendered(result, output, lambda: autoscale_blocks(result)), result.exit_code, result.notes)

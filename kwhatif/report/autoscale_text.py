@@ -40,6 +40,8 @@ def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
     blocks += titled("OPTIONS", ("group", "nodes", "pods", "idle", "shared with", "chosen"), options)
     blocks += titled("PODS", ("pod", "outlook", "why"), [(each.pod, *_outlook(each)) for each in result.pods])
     blocks += titled("NODES", ("node", "group", "used", "outlook", "why"), map(_node, result.nodes))
+    steps = [(lasted(each.time) if each.time else "0", each.what, each.nodes, each.waiting) for each in result.steps]
+    blocks += titled("UNTIL QUIET", ("after", "what", "nodes", "pods waiting"), steps)
     chance = result.chance
     if chance.plans or chance.pods:
         texts = [f"the plan may be {'; or '.join(chance.plans)}"] if chance.plans else []
@@ -57,6 +59,8 @@ def _facts(result: AutoscaleResult) -> Iterator[tuple[str, str]]:
         yield "Expander", result.expander
     if result.cost is not None:
         yield "Cost", f"{result.cost:,.2f} more a month"
+    if result.peak is not None:
+        yield "Peak", counted(result.peak, "node")
     if result.pods:
         good = sum(pod.good for pod in result.pods)
         yield "Pods", f"{of(good, len(result.pods), 'pod')} will run"

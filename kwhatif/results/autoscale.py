@@ -99,6 +99,15 @@ class NodeOutlook(Value, frozen=True, kw_only=True):
     pod_reason: str = ""
 
 
+class QuietStep(Value, frozen=True, kw_only=True):
+    """What has happened after ``time`` simulated seconds: so many ``nodes`` are there, so many pods ``waiting``."""
+
+    time: int
+    what: str
+    nodes: int
+    waiting: int
+
+
 class Chance(Value, frozen=True, kw_only=True):
     """What depends on the order in which nodes and pods are listed: so many other ``orders`` lead to other ``plans``,
     and some ``pods`` are helped in one order and not in another.
@@ -113,7 +122,8 @@ class AutoscaleResult(Result, frozen=True, kw_only=True):
     """What one loop of the autoscaler would do.
 
     ``result`` is its own word for it (``ScaleUpSuccessful``, ``ScaleUpNoOptionsAvailable``, ...). ``cost`` is what the
-    plan costs a month, where all prices are known. ``nodes`` are those of scale-down, if that was asked.
+    plan costs a month, where all prices are known. ``nodes`` are those of scale-down, if that was asked. ``steps`` are
+    what happens until nothing more does, if that was asked, and ``peak`` is the most nodes that there are at a time.
     """
 
     rows: ClassVar[str] = "pods"
@@ -127,6 +137,8 @@ class AutoscaleResult(Result, frozen=True, kw_only=True):
     cost: float | None = None
     pods: tuple[PodOutlook, ...] = ()
     nodes: tuple[NodeOutlook, ...] = ()
+    steps: tuple[QuietStep, ...] = ()
+    peak: int | None = None
     chance: Chance
     refusals: tuple[Refusal, ...] = ()
     failed: tuple[FailedCreate, ...] = ()

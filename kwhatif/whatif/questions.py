@@ -187,16 +187,18 @@ def autoscale(
     groups: Path,
     scale_down: bool = False,
     orders: int = 6,
+    provision_seconds: int | None = None,
     **options: Unpack[Options],
 ) -> AutoscaleResult:
     """Which nodes would cluster-autoscaler add for these pods and those that wait in the snapshot, and which remove?
 
     ``groups`` is a NodeGroups document by its path. ``scale_down`` also looks for unneeded nodes; ``orders`` is in how
-    many more orders nodes and pods are listed, to tell what is left to chance.
+    many more orders nodes and pods are listed, to tell what is left to chance. With ``provision_seconds``, which a new
+    node takes to come up, scheduler and autoscaler take turns until nothing more happens.
     """
     from kwhatif.whatif.autoscale.question import Autoscale
 
-    question = Autoscale(os.fspath(groups), scale_down=scale_down, orders=orders)
+    question = Autoscale(os.fspath(groups), scale_down=scale_down, orders=orders, provision=provision_seconds)
     return ask(question, _case(manifests, snapshot, options))
 
 

@@ -128,6 +128,30 @@ def test_a_snapshot_without_groups_is_a_no() -> None:
     assert run("autoscale", "groups", "--snapshot", CLUSTER).code == 1
 
 
+def test_scheduler_and_autoscaler_take_turns_until_nothing_more_happens() -> None:
+    manifests = [SAMPLE / f"{name}.yaml" for name in ("web", "training")]
+    found = kwhatif.autoscale(manifests, snapshot=CLUSTER, groups=GROUPS, provision_seconds=90)
+    assert [(step.time, step.what, step.nodes, step.waiting) for step in found.steps] == [
+        (0, "the scheduler is done", 4, 6),
+        (90, "new nodes: gpu from 0 to 1", 5, 4),
+        (180, "new nodes: general from 3 to 5", 7, 1),
+    ]
+    assert found.peak == 7
+
+
+def test_nodes_go_in_the_end_and_their_pods_are_placed_again() -> None:
+    found = kwhatif.autoscale(snapshot=CLUSTER, groups=GROUPS, provision_seconds=90)
+    assert [(step.time, step.what, step.nodes, step.waiting) for step in found.steps] == [
+        (0, "the scheduler is done", 4, 0),
+        (601, "1 node goes: general-c", 3, 0),
+    ]
+
+
+def test_a_time_that_is_none_is_refused() -> None:
+    words = ("autoscale", "--snapshot", CLUSTER, "--groups", GROUPS, "--until-quiet", "--provision-time", "soon")
+    assert "--provision-time: time: invalid duration" in refused(*words)
+
+
 # --- in other answers
 
 

@@ -27,7 +27,7 @@ from kwhatif.workloads.daemon_tolerations import with_daemon_tolerations
 from kwhatif.workloads.node_check import NodeCheck
 from kwhatif.workloads.pods import pod_from_template
 
-_MARK = "cluster-autoscaler.kubernetes.io/template-node"
+TEMPLATE_MARK = "cluster-autoscaler.kubernetes.io/template-node"
 _STABLE_FOR = 60 * SECOND
 _DEPRECATED = {
     "node.kubernetes.io/instance-type": "beta.kubernetes.io/instance-type",
@@ -116,7 +116,7 @@ def _sanitized(
     pods = [info for info in staying if info.pod.is_mirror or is_of_daemon_set(info.pod)]
     wanted = _daemon_pods(world, node, running)
     pods += [cluster.shapes.info(pod) for pod in wanted if force or _is_node_critical(pod)]
-    node = _relabelled(node, {**(node.metadata.labels or {}), _MARK: "true"})
+    node = _relabelled(node, {**(node.metadata.labels or {}), TEMPLATE_MARK: "true"})
     return NodeTemplate(node, tuple(pods), f"node {example.name}")
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from random import Random
 
 from msgspec import structs
 
-from kwhatif.api.core import Condition, Node, Pod
+from kwhatif.api.core import Node
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
 from kwhatif.autoscaling.cluster_autoscaler.expanders.least_waste import waste
 from kwhatif.autoscaling.cluster_autoscaler.expanders.option import Choice
-from kwhatif.autoscaling.cluster_autoscaler.moments import moment
 from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUp
 from kwhatif.autoscaling.cluster_autoscaler.planner import ScaleDown
@@ -29,16 +28,18 @@ from kwhatif.results.autoscale import (
     GrowthOption,
     NodeOutlook,
     PodOutlook,
+    QuietStep,
     Rejection,
 )
 from kwhatif.results.place import Placement, PlaceResult
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.autoscale.node_groups_document import KnownGroups, read_groups
+from kwhatif.whatif.autoscale.until_quiet import until_quiet
+from kwhatif.whatif.autoscale.world_of import seen_at, world_of
 from kwhatif.whatif.session import Asked, Session
 from kwhatif.whatif.stages.notes import Notes
 
 HOURS_A_MONTH = 730
-_WAITS = Condition(type="PodScheduled", status="False", reason="Unschedulable")
 
 
 def autoscale(
@@ -49,14 +50,17 @@ def autoscale(
     *,
     scale_down: bool = False,
     orders: int = 0,
+    provision: int | None = None,
     now: datetime | None = None,
 ) -> AutoscaleResult:
     """One loop, after the scheduler has ``placed`` what it could.
 
-    ``orders`` more loops list nodes and pods in other orders, to find out what is left to chance.
+    ``orders`` more loops list nodes and pods in other orders, to find out what is left to chance. If nodes take
+    ``provision`` seconds to come up, what follows is simulated until nothing more happens.
     """
     waiting = {each.pod for each in placed.placements if each.outcome == "unschedulable"}
-    world = world_of(session, known, [item.pod for item in asked if item.pod.key in waiting], now)
+    pods = [item.pod for item in asked if item.pod.key in waiting]
+    world = world_of(session, known, pods, now)
     loop = StaticAutoscaler().loop(world)
     plan = _plan(loop.scale_up)
     orders = orders if waiting else 0
@@ -64,6 +68,9 @@ def autoscale(
     plans = {_plan(each.scale_up) for each in loops} - {plan}
     helped = [_helped(each) for each in loops]
     costs = [_cost(each) for each in loop.scale_up.plan]
+    steps: tuple[QuietStep, ...] = ()
+    if provision is not None:
+        steps = tuple(until_quiet(session, known, pods, seen_at(session.snapshot, now), provision=provision))
     return AutoscaleResult(
         result=loop.scale_up.result,
         expander=",".join(known.flags.expander),
@@ -76,6 +83,8 @@ def autoscale(
         cost=sum(cost for cost in costs if cost is not None) if costs and None not in costs else None,
         pods=tuple(_pods(placed, loop)),
         nodes=tuple(_nodes(world)) if scale_down else (),
+        steps=steps,
+        peak=max((step.nodes for step in steps), default=None),
         chance=Chance(
             orders=orders,
             plans=tuple(sorted(plans)),
@@ -112,33 +121,6 @@ def _coming(pod: PodOutlook, found: AutoscaleResult) -> str:
             return "the autoscaler helps it in a later loop"
     new = sum(each.to - each.size for each in found.plan)
     return f"a node of group {pod.group} comes for it ({counted(new, 'new node')} in all)"
-
-
-def world_of(session: Session, known: KnownGroups, waiting: Sequence[Pod], now: datetime | None = None) -> World:
-    """What the autoscaler sees of a session's cluster, once the scheduler has given up on the pods that are waiting."""
-    snapshot = session.snapshot
-    seen = now or (datetime.fromisoformat(snapshot.taken_at) if snapshot.taken_at else datetime.now(UTC))
-    scheduler = session.driver.scheduler(session.setup.configuration.profiles[0].scheduler_name)
-    assert scheduler is not None
-    return World(
-        now=moment(seen.astimezone(UTC).isoformat().replace("+00:00", "Z")),
-        cluster=session.cluster,
-        pending=[_given_up(pod) for pod in waiting],
-        groups=known.groups,
-        flags=known.flags,
-        framework=scheduler.framework.filters_alone(),
-        daemon_sets=snapshot.whole.get("DaemonSet", ()),
-        jobs=snapshot.whole.get("Job", ()),
-        gpu_label=known.gpu_label,
-        prices=known.prices,
-        priorities=known.priorities,
-    )
-
-
-def _given_up(pod: Pod) -> Pod:
-    others = [condition for condition in pod.status.conditions or () if condition.type != "PodScheduled"]
-    status = structs.replace(pod.status, conditions=[*others, _WAITS])
-    return structs.replace(pod, status=status)
 
 
 def _plan(scale_up: ScaleUp) -> str:

@@ -20,12 +20,14 @@ class Autoscale(Question[AutoscaleResult]):
     """What would cluster-autoscaler do with these pods, and with those that wait in the snapshot?
 
     ``groups`` is the file with the node groups. With ``scale_down`` also: which nodes are unneeded? ``orders`` is in
-    how many other orders nodes and pods are listed, to tell what is left to chance.
+    how many other orders nodes and pods are listed, to tell what is left to chance. If nodes take ``provision`` seconds
+    to come up, scheduler and autoscaler go on in turns until nothing more happens.
     """
 
     groups: str
     scale_down: bool = False
     orders: int = 6
+    provision: int | None = None
     with_pending: bool = True
 
     def needs_pods(self, case: Case) -> bool:
@@ -39,6 +41,13 @@ class Autoscale(Question[AutoscaleResult]):
         known = groups_of(self.groups, case.snapshot, notes)
         placed = place(case.session, case.asked, rollouts=case.expanded.rollouts, others=case.others)
         result = autoscale(
-            case.session, placed, case.asked, known, scale_down=self.scale_down, orders=self.orders, now=case.inputs.now
+            case.session,
+            placed,
+            case.asked,
+            known,
+            scale_down=self.scale_down,
+            orders=self.orders,
+            provision=self.provision,
+            now=case.inputs.now,
         )
         return replace(result, **case.refused)

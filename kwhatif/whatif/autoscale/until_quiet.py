@@ -1,0 +1,163 @@
+"""Scheduler and autoscaler in turns, in simulated time, until neither has anything to do.
+
+New nodes come up after a while; then the scheduler places what waits. When nobody waits for a node any more that the
+autoscaler could add, unneeded nodes go, and their pods are made again and placed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from msgspec import structs
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World, is_of_daemon_set
+from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup, NodeGroups
+from kwhatif.autoscaling.cluster_autoscaler.node_template import TEMPLATE_MARK
+from kwhatif.autoscaling.cluster_autoscaler.similar_groups import Resize
+from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import Loop, StaticAutoscaler
+from kwhatif.golang.duration import SECOND
+from kwhatif.results.amounts import counted, some
+from kwhatif.results.autoscale import QuietStep
+from kwhatif.whatif.autoscale.node_groups_document import KnownGroups
+from kwhatif.whatif.autoscale.world_of import world_of
+from kwhatif.whatif.place.placing import Run
+from kwhatif.whatif.session import Asked, Session
+
+_MOST_ROUNDS = 100
+_AFTER_SCALE_UP = 600
+"""Seconds for which the autoscaler removes nothing after it has added nodes (``scale-down-delay-after-add``)."""
+
+
+@dataclass(slots=True)
+class _State:
+    """How things stand after ``time`` seconds; ``waiting`` are the pods without a node, ``grown`` is when the last nodes
+    were asked for.
+    """
+
+    session: Session
+    known: KnownGroups
+    waiting: list[Pod]
+    now: datetime
+    time: int = 0
+    grown: int | None = None
+
+    def step(self, what: str) -> QuietStep:
+        return QuietStep(time=self.time, what=what, nodes=len(self.session.cluster), waiting=len(self.waiting))
+
+    def world(self) -> World:
+        return world_of(self.session, self.known, self.waiting, self.now + timedelta(seconds=self.time))
+
+
+def until_quiet(
+    session: Session, known: KnownGroups, waiting: Sequence[Pod], now: datetime, *, provision: int
+) -> Iterator[QuietStep]:
+    """What happens one after the other, from when the scheduler has given up on ``waiting`` pods.
+
+    Nodes come up ``provision`` seconds after they are asked for.
+    """
+    state = _State(session, known, list(waiting), now)
+    yield state.step("the scheduler is done")
+    for _ in range(_MOST_ROUNDS):
+        grown = yield from _scale_up(state, provision)
+        if not grown and not (yield from _scale_down(state)):
+            return
+
+
+def _scale_up(state: _State, provision: int) -> Generator[QuietStep, None, bool]:
+    """Ask for nodes, wait for them, and let the scheduler use them; False if no group grows."""
+    if not state.waiting:
+        return False
+    loop = StaticAutoscaler().loop(state.world())
+    plan = loop.scale_up.plan
+    if not plan:
+        return False
+    state.grown = state.time
+    state.time += provision
+    nodes, pods, names = _made(loop, plan)
+    groups = [_grown(group, names.get(group.name, ())) for group in state.known.groups]
+    state.known = replace(state.known, groups=NodeGroups(groups))
+    _go_on(state, [*state.session.cluster.columns.given, *nodes], [*_bound(state.session), *pods])
+    what = ", ".join(f"{each.group.name} from {each.size} to {each.to}" for each in plan)
+    yield state.step(f"new nodes: {what}")
+    return True
+
+
+def _made(loop: Loop, plan: Sequence[Resize]) -> tuple[list[Node], list[Pod], dict[str, tuple[str, ...]]]:
+    """The nodes of a plan, the pods that they bring, and the names of the nodes by group."""
+    nodes: list[Node] = []
+    pods: list[Pod] = []
+    names: dict[str, tuple[str, ...]] = {}
+    for resize in plan:
+        group = resize.group.name
+        names[group] = tuple(f"{group}-new-{number}" for number in range(resize.size + 1, resize.to + 1))
+        for name in names[group]:
+            node, infos = loop.templates[group].fresh(name)
+            labels = {key: value for key, value in (node.metadata.labels or {}).items() if key != TEMPLATE_MARK}
+            meta = structs.replace(node.metadata, labels=labels, uid=name)
+            nodes.append(structs.replace(node, metadata=meta))
+            for number, info in enumerate(infos):
+                own = structs.replace(info.pod.metadata, name=f"{info.pod.name}-{name}-{number}", uid=info.uid)
+                spec = structs.replace(info.pod.spec, node_name=name)
+                pods.append(structs.replace(info.pod, metadata=own, spec=spec))
+    return nodes, pods, names
+
+
+def _grown(group: NodeGroup, names: Sequence[str]) -> NodeGroup:
+    return replace(group, target=group.target + len(names), nodes=(*group.nodes, *names))
+
+
+def _scale_down(state: _State) -> Generator[QuietStep, None, bool]:
+    """Unneeded nodes go, as many as go at once; False if none does."""
+    autoscaler, world = StaticAutoscaler(), state.world()
+    wait = max((group.settings.scale_down_unneeded_time for group in world.groups), default=0) // SECOND + 1
+    if state.grown is not None:
+        wait = max(wait, state.grown + _AFTER_SCALE_UP - state.time)
+    autoscaler.loop(world, up=False, down=True)
+    later = replace(world, now=world.now + wait * SECOND)
+    found = autoscaler.loop(later, up=False, down=True).scale_down
+    going = {name for part in found.deleted or () for name in part}
+    if not going:
+        return False
+    state.time += wait
+    cluster = state.session.cluster
+    leaving = [info.pod for info, row in cluster.pods() if cluster.columns.names[row] in going]
+    state.waiting += [pod for pod in leaving if not pod.is_mirror and not is_of_daemon_set(pod)]
+    groups = [
+        replace(
+            group,
+            target=group.target - len(going.intersection(group.nodes)),
+            nodes=tuple(name for name in group.nodes if name not in going),
+        )
+        for group in state.known.groups
+    ]
+    state.known = replace(state.known, groups=NodeGroups(groups))
+    staying = [pod for pod in _bound(state.session) if pod.spec.node_name not in going]
+    _go_on(state, [node for node in cluster.columns.given if node.name not in going], staying)
+    yield state.step(f"{counted(len(going), 'node goes', 'nodes go')}: {some(sorted(going))}")
+    return True
+
+
+def _bound(session: Session) -> list[Pod]:
+    """The pods that run, with their nodes."""
+    names = session.cluster.columns.names
+    return [
+        structs.replace(info.pod, spec=structs.replace(info.pod.spec, node_name=names[row]))
+        for info, row in session.cluster.pods()
+    ]
+
+
+def _go_on(state: _State, nodes: Sequence[Node], pods: Sequence[Pod]) -> None:
+    """The cluster has these nodes and pods from now on, and the scheduler places what waits."""
+    snapshot = state.session.snapshot.copy()
+    snapshot.objects.put(Node, nodes)
+    snapshot.objects.put(Pod, pods)
+    session = Session(snapshot, state.session.setup, covered=state.session.covered)
+    run = Run(session)
+    run.all_of([Asked(pod) for pod in state.waiting])
+    homes = run.homes()
+    state.waiting = [pod for pod in state.waiting if pod.key not in homes]
+    state.waiting += [victim.pod for victim in run.evicted if session.cluster.find(victim.uid) is None]
+    state.session = session
