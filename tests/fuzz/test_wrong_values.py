@@ -33,6 +33,8 @@ _PLACE = "place {release} --snapshot {bad}"
 _SCALE = "place --with-pending --snapshot {bad} --scale Deployment/shop/web=3"
 _REDACT = "snapshot redact {bad} -o {out}.json --translation {out}.translation"
 _DRAIN = "drain n1 --snapshot {bad}"
+_GATE = "gate {bad} --base {good} --snapshot {cluster}"
+_AUTOSCALE = "autoscale {release} --snapshot {bad} --groups {groups} --orders 1"
 _DUMP = "snapshot dump --kubeconfig x -o {out}.json"
 _POD = ".spec.template.spec"
 
@@ -67,6 +69,8 @@ _POD = ".spec.template.spec"
         ("snapshot", "policy/v1 PodDisruptionBudget", ".spec.selector.matchExpressions", "[null]", _DRAIN),
         ("snapshot", "apps/v1 DaemonSet", f"{_POD}.volumes[0].fc.targetWWNs", "1e999", _PLACE),
         ("manifest", "v1 Pod", ".spec.containers[0].ports[0].name", "{}", _EXPAND),
+        ("manifest", "batch/v1 CronJob", ".spec.jobTemplate.spec.template.spec.tolerations", "[null]", _GATE),
+        ("snapshot", "policy/v1 PodDisruptionBudget", ".spec.selector.matchExpressions[0]", '{"name": 1}', _AUTOSCALE),
     ],
 )
 def test_a_value_that_was_too_much_once_is_no_more(
