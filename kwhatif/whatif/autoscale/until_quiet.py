@@ -33,8 +33,9 @@ _AFTER_SCALE_UP = 600
 
 @dataclass(slots=True)
 class _State:
-    """How things stand after ``time`` seconds: ``waiting`` are the pods without a node, and the last nodes were asked for
-    at ``grown``.
+    """How things stand after ``time`` seconds: ``waiting`` are the pods without a node.
+
+    The last nodes were asked for at ``grown``.
     """
 
     session: Session
