@@ -19,6 +19,11 @@ class Taint(Base):
     effect: str = ""
     time_added: str | None = None
 
+    @property
+    def text(self) -> str:
+        """``key=value:Effect``, as kubectl has it."""
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
 
 class NodeSpec(Base):
     unschedulable: bool | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import force_setattr
 
-from kwhatif.api.core import Condition, NodeSelector
+from kwhatif.api.core import Condition, NodeSelector, Taint
 from kwhatif.api.meta import Base, Int64, ObjectMeta, Resource
 from kwhatif.api.quantity import Quantity
 
@@ -93,11 +93,8 @@ class CounterConsumption(Base):
     counters: dict[str, Counter] | None = None
 
 
-class DeviceTaint(Base):
-    key: str = ""
-    value: str | None = None
-    effect: str = ""
-    time_added: str | None = None
+class DeviceTaint(Taint):
+    pass
 
 
 class _DeviceBody(Base):

@@ -8,6 +8,8 @@ from kwhatif.api.core import DiskSource, NodeSelector, PersistentVolumeClaimSpec
 from kwhatif.api.meta import Base, Int32, LabelSelector, Resource
 from kwhatif.api.quantity import Quantity
 
+_NO_STORAGE = Quantity.from_units(0)
+
 # --- apps/v1, policy/v1, scheduling.k8s.io/v1
 
 
@@ -95,10 +97,21 @@ class PersistentVolume(Resource):
     spec: PersistentVolumeSpec = msgspec.field(default_factory=PersistentVolumeSpec)
     status: VolumePhase = msgspec.field(default_factory=VolumePhase)
 
+    @property
+    def storage(self) -> Quantity:
+        """How much it holds; nothing if it does not say."""
+        return (self.spec.capacity or {}).get("storage", _NO_STORAGE)
+
 
 class PersistentVolumeClaim(Resource):
     spec: PersistentVolumeClaimSpec = msgspec.field(default_factory=PersistentVolumeClaimSpec)
     status: VolumePhase = msgspec.field(default_factory=VolumePhase)
+
+    @property
+    def storage(self) -> Quantity:
+        """How much it asks for; nothing if it does not say."""
+        resources = self.spec.resources
+        return ((resources.requests if resources else None) or {}).get("storage", _NO_STORAGE)
 
 
 class TopologySelectorRequirement(Base):

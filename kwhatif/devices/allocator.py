@@ -98,9 +98,8 @@ Where = tuple[int, int, int]
 class Search:
     """One search on one node."""
 
-    def __init__(self, plan: Plan, node: Node, most_steps: int = MOST_STEPS) -> None:
-        self._plan, self._node, self._left = plan, node, most_steps
-        self._most = most_steps
+    def __init__(self, plan: Plan, node: Node) -> None:
+        self._plan, self._node, self._left = plan, node, MOST_STEPS
         features = plan.features
         self._sharing = features.dra_consumable_capacity
         self._forward = features.devices_are_combined_once
@@ -136,7 +135,7 @@ class Search:
 
     @property
     def _steps(self) -> int:
-        return self._most - self._left
+        return MOST_STEPS - self._left
 
     # --- before the search
 

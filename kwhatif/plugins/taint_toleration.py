@@ -38,7 +38,7 @@ class TaintToleration(Plugin[None, None]):
         places = nodes.of(codes)
 
         def detail(place: int) -> str:
-            return " and ".join(f"taint {spell(t)} not tolerated" for t in lists[places[place]])
+            return " and ".join(f"taint {t.text} not tolerated" for t in lists[places[place]])
 
         reasons = [self._reason(taints) if taints else "" for taints in lists]
         for reason in dict.fromkeys(filter(None, reasons)):
@@ -69,9 +69,3 @@ class TaintToleration(Plugin[None, None]):
     @property
     def _operators(self) -> bool:
         return self.handle.features.taint_toleration_comparison_operators
-
-
-def spell(taint: Taint) -> str:
-    """A taint as kubectl spells it: ``key=value:Effect``."""
-    value = f"={taint.value}" if taint.value else ""
-    return f"{taint.key}{value}:{taint.effect}"

@@ -33,7 +33,6 @@ from kwhatif.plugins.shared.volume_reach import (
     enough_capacity,
     provisions,
     reachable,
-    storage_request,
     topologies_admit,
 )
 from kwhatif.plugins.shared.volume_scoring import utilization_scores
@@ -206,7 +205,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
             here &= np.arange(size) == (-1 if row is None else row)
             to_provision.append((claim, np.ones(size, np.bool_)))
         static: list[tuple[PersistentVolumeClaim, IntpArray]] = []
-        for claim in sorted(to_match, key=storage_request):
+        for claim in sorted(to_match, key=lambda claim: claim.storage):
             got = match(claim, cluster, [earlier for _, earlier in static], self.handle.features)
             static.append((claim, got))
             if (got < 0).any():

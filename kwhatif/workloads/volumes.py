@@ -25,7 +25,6 @@ from kwhatif.api.others import (
     VolumeNodeAffinity,
     VolumePhase,
 )
-from kwhatif.api.quantity import Quantity
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.storage import BIND_COMPLETED, Storage, class_of_claim, class_of_volume
 
@@ -33,7 +32,6 @@ R = TypeVar("R", bound=Resource)
 
 _BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
-_NOTHING = Quantity.from_units(0)
 
 
 def settle_volumes(objects: Objects, new: Iterable[object]) -> list[str]:
@@ -102,7 +100,7 @@ class _Controller:
         storage_class, waits = self._classes.get(class_of_claim(claim)), self.waits(claim)
         found = [volume for volume in map(self.volumes.__getitem__, among) if self._may_have(claim, volume, waits)]
         if found:
-            best = min(found, key=lambda volume: (volume.spec.claim_ref is None, _size(volume), volume.name))
+            best = min(found, key=lambda volume: (volume.spec.claim_ref is None, volume.storage, volume.name))
             self.told.append(f"PersistentVolumeClaim {claim.namespace}/{claim.name} is bound to {best.name}")
             return self._bound(claim, best)
         if waits or not provision or claim.spec.volume_name or storage_class is None:
@@ -127,7 +125,7 @@ class _Controller:
             return claim.spec.volume_name == volume.name
         if (spec.volume_mode or "Filesystem") != (claim.spec.volume_mode or "Filesystem"):
             return False
-        if class_of_volume(volume) != class_of_claim(claim) or _size(volume) < _asked(claim):
+        if class_of_volume(volume) != class_of_claim(claim) or volume.storage < claim.storage:
             return False
         if volume.metadata.deletion_timestamp is not None:
             return False
@@ -159,15 +157,6 @@ class _Controller:
         )
 
 
-def _asked(claim: PersistentVolumeClaim) -> Quantity:
-    resources = claim.spec.resources
-    return ((resources.requests if resources else None) or {}).get("storage", _NOTHING)
-
-
-def _size(volume: PersistentVolume) -> Quantity:
-    return (volume.spec.capacity or {}).get("storage", _NOTHING)
-
-
 def _provisioned(claim: PersistentVolumeClaim, storage_class: StorageClass) -> PersistentVolume:
     """The volume that a provisioner makes; of the topologies that its class allows it may have any."""
     name = f"pvc-{claim.metadata.uid or f'{claim.namespace}-{claim.name}'}"
@@ -178,7 +167,7 @@ def _provisioned(claim: PersistentVolumeClaim, storage_class: StorageClass) -> P
         kind="PersistentVolume",
         metadata=ObjectMeta(name=name),
         spec=PersistentVolumeSpec(
-            capacity={"storage": _asked(claim)},
+            capacity={"storage": claim.storage},
             access_modes=claim.spec.access_modes,
             storage_class_name=class_of_claim(claim),
             volume_mode=claim.spec.volume_mode,

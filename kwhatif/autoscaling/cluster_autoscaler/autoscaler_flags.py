@@ -88,21 +88,21 @@ FLAGS = tuple(field.name.replace("_", "-") for field in fields(Flags))
 """The flags by name."""
 
 
-def flags_of(given: Mapping[str, Any], *, source: str = "", place: str = "$") -> Flags:
+def flags_of(given: Mapping[str, Any], *, place: str = "$") -> Flags:
     """Flags by name, as on a command line or in a document; those that decide nothing here are left out.
 
     Raises InputError for values that a flag cannot have.
     """
-    return replace(Flags(), **_parsed(given, Flags, source, place))
+    return replace(Flags(), **_parsed(given, Flags, place))
 
 
-def group_settings(given: Mapping[str, Any], flags: Flags, *, source: str = "", place: str = "$") -> GroupSettings:
+def group_settings(given: Mapping[str, Any], flags: Flags, *, place: str = "$") -> GroupSettings:
     """The settings of one group: its own, or those of the flags. Raises InputError."""
     own = {field.name: getattr(flags, field.name) for field in fields(GroupSettings)}
-    return GroupSettings(**{**own, **_parsed(given, GroupSettings, source, place)})
+    return GroupSettings(**{**own, **_parsed(given, GroupSettings, place)})
 
 
-def _parsed(given: Mapping[str, Any], owner: type[GroupSettings], source: str, place: str) -> dict[str, Any]:
+def _parsed(given: Mapping[str, Any], owner: type[GroupSettings], place: str) -> dict[str, Any]:
     kinds = {field.name: field.type for field in fields(owner)}
     found = {}
     for name, value in given.items():
@@ -111,7 +111,7 @@ def _parsed(given: Mapping[str, Any], owner: type[GroupSettings], source: str, p
             try:
                 found[attribute] = _value(str(kinds[attribute]), value)
             except (TypeError, ValueError) as error:
-                raise InputError(f"{error}", source=source, place=f"{place}.{name}") from None
+                raise InputError(f"{error}", place=f"{place}.{name}") from None
     return found
 
 

@@ -24,7 +24,7 @@ _EPHEMERAL = frozenset(
 def untolerated(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> list[str]:
     """What is said of each taint that no toleration tolerates."""
     return [
-        f"did not tolerate taint (taint={spelt(taint)})"
+        f"did not tolerate taint (taint={taint.text})"
         for taint in taints
         if not any(tolerates(each, taint, comparison_operators=True) for each in tolerations)
     ]
@@ -37,7 +37,3 @@ def is_ephemeral(taint: Taint) -> bool:
 
 def same(one: Taint, other: Taint) -> bool:
     return (one.key, one.effect) == (other.key, other.effect)
-
-
-def spelt(taint: Taint) -> str:
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"

@@ -71,9 +71,8 @@ def _easier(
         yield f"drop selector #{place} ({text})", replace(exactly, selectors=selectors[:place] + selectors[place + 1 :])
     for taint in _taints(want, ledger, rows):
         toleration = DeviceToleration(key=taint.key, operator="Equal", value=taint.value, effect=taint.effect)
-        value = f"={taint.value}" if taint.value else ""
         more = replace(exactly, tolerations=[*(exactly.tolerations or ()), toleration])
-        yield f"tolerate device taint {taint.key}{value}:{taint.effect}", more
+        yield f"tolerate device taint {taint.text}", more
 
 
 def _taints(want: Want, ledger: Ledger, rows: Sequence[int]) -> list[DeviceTaint]:

@@ -46,13 +46,9 @@ def more_tolerations(pod: Pod, nodes: Sequence[Node]) -> Iterator[Edit]:
         if key in seen:
             continue
         seen.add(key)
-        value = f"={taint.value}" if taint.value else ""
         operator = "Equal" if taint.value else "Exists"
         toleration = Toleration(key=taint.key, operator=operator, value=taint.value or None, effect=taint.effect)
-        yield (
-            f"add a toleration for {taint.key}{value}:{taint.effect}",
-            with_spec(pod, tolerations=[*tolerations, toleration]),
-        )
+        yield f"add a toleration for {taint.text}", with_spec(pod, tolerations=[*tolerations, toleration])
 
 
 def less_node_affinity(pod: Pod) -> Iterator[Edit]:

@@ -22,7 +22,6 @@ from kwhatif.plugins.shared.volume_reach import (
     largest_volume,
     provisions,
     reachable,
-    storage_request,
     topologies_admit,
 )
 from kwhatif.results.amounts import some, spell_amount
@@ -80,7 +79,7 @@ class Conflicts:
             if admitted and not enough_capacity(claim, storage_class, self.cluster)[row]:
                 most = int(largest_volume(self.cluster, storage_class.name)[row])
                 room = "no room" if most < 0 else f"room for {spell_amount('memory', most)}"
-                asks = f"claim {claim.name} asks for {storage_request(claim)}"
+                asks = f"claim {claim.name} asks for {claim.storage}"
                 found.append(f"{asks}, driver {storage_class.provisioner} reports {room} there")
         return "; ".join(found)
 

@@ -15,8 +15,8 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.storage import class_of_claim, class_of_volume
 from kwhatif.cluster.types import BoolArray, IntpArray
-from kwhatif.plugins.shared.volume_reach import affinity_of, reach, storage_request
-from kwhatif.plugins.shared.volume_shelves import Shelf, capacity_of
+from kwhatif.plugins.shared.volume_reach import affinity_of, reach
+from kwhatif.plugins.shared.volume_shelves import Shelf
 from kwhatif.versions import Features
 
 
@@ -41,14 +41,14 @@ def match(claim: PersistentVolumeClaim, cluster: Cluster, taken: Sequence[IntpAr
             return got
     shelf = _shelf(claim, cluster, features)
     shelf.follow(cluster.storage)
-    return np.where(open_, shelf.best(storage_request(claim), taken), got)
+    return np.where(open_, shelf.best(claim.storage, taken), got)
 
 
 def _kept(claim: PersistentVolumeClaim, cluster: Cluster, features: Features) -> PersistentVolume | None:
     """The volume that is kept for the claim already, if it is large enough and of the right kind."""
     for volume in cluster.storage.kept_for(claim):
         same_class = class_of_volume(volume) == class_of_claim(claim)
-        if same_class and capacity_of(volume) >= storage_request(claim) and _is_of(volume, _kind(claim, features)):
+        if same_class and volume.storage >= claim.storage and _is_of(volume, _kind(claim, features)):
             return volume
     return None
 
@@ -96,4 +96,4 @@ def free_volumes(claim: PersistentVolumeClaim, cluster: Cluster, features: Featu
         return [kept]
     shelf = _shelf(claim, cluster, features)
     shelf.follow(cluster.storage)
-    return [cluster.storage.listed[number] for number in shelf.free(storage_request(claim))]
+    return [cluster.storage.listed[number] for number in shelf.free(claim.storage)]

@@ -26,14 +26,7 @@ from kwhatif.plugins.shared.volume_migration import migrated_plugin, migrated_te
 Affinity = tuple[NodeTerm, ...]
 """What a volume demands of a node's labels: one of the terms."""
 
-_NOTHING = Quantity.from_units(0)
 _MOST = int(np.iinfo(np.int64).max)
-
-
-def storage_request(claim: PersistentVolumeClaim) -> Quantity:
-    """How much a claim asks for; nothing if it does not say."""
-    resources = claim.spec.resources
-    return ((resources.requests if resources else None) or {}).get("storage", _NOTHING)
 
 
 # --- volumes that exist
@@ -161,7 +154,7 @@ def enough_capacity(claim: PersistentVolumeClaim, storage_class: StorageClass, c
     if not _capacity_counts(claim, storage_class, cluster):
         return np.ones(len(cluster), np.bool_)
     largest = largest_volume(cluster, storage_class.name)
-    enough: BoolArray = largest >= min(storage_request(claim).value(), _MOST)
+    enough: BoolArray = largest >= min(claim.storage.value(), _MOST)
     return enough
 
 
@@ -174,7 +167,7 @@ def told_capacity(claim: PersistentVolumeClaim, storage_class: StorageClass, clu
     if not _capacity_counts(claim, storage_class, cluster):
         return told
     for capacity in cluster.storage.capacities:
-        if capacity.storage_class_name == storage_class.name and _limit(capacity) >= storage_request(claim).value():
+        if capacity.storage_class_name == storage_class.name and _limit(capacity) >= claim.storage.value():
             rows = _selected(capacity.node_topology, cluster)
             told[rows] = np.where(told[rows] < 0, _bytes(capacity.capacity), told[rows])
     return told

@@ -16,8 +16,7 @@ from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.arithmetic import broken_linear, go_round
 from kwhatif.framework.interface import MAX_SCORE
 from kwhatif.plugins.shared.resource_args import UtilizationShapePoint
-from kwhatif.plugins.shared.volume_reach import storage_request, told_capacity
-from kwhatif.plugins.shared.volume_shelves import capacity_of
+from kwhatif.plugins.shared.volume_reach import told_capacity
 
 
 class _Use:
@@ -65,8 +64,8 @@ def _count_ready(claim: PersistentVolumeClaim, got: IntpArray, cluster: Cluster,
         volume = cluster.storage.listed[number]
         use = uses.setdefault(volume.spec.storage_class_name or "", _Use(len(cluster)))
         here = got == number
-        use.asked[here] += storage_request(claim).value()
-        use.there[here] += capacity_of(volume).value()
+        use.asked[here] += claim.storage.value()
+        use.there[here] += volume.storage.value()
         use.used |= here
 
 
@@ -77,6 +76,6 @@ def _count_to_be_made(claim: PersistentVolumeClaim, where: BoolArray, cluster: C
     told = told_capacity(claim, storage_class, cluster)
     here = where & (told >= 0)
     use = uses.setdefault(claim.spec.storage_class_name or "", _Use(len(cluster)))
-    use.asked[here] += storage_request(claim).value()
+    use.asked[here] += claim.storage.value()
     use.there[here] = told[here]  # of all claims of a class together, not of each
     use.used |= here

@@ -18,8 +18,6 @@ from kwhatif.cluster.storage import Storage
 from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.plugins.shared.volume_reach import Affinity, affinity_of, reach
 
-_NOTHING = Quantity.from_units(0)
-
 
 class Shelf:
     """K volumes in G groups, and which of them are free.
@@ -32,9 +30,9 @@ class Shelf:
 
     def __init__(self, volumes: Sequence[PersistentVolume], cluster: Cluster) -> None:
         storage = cluster.storage
-        ranked = sorted(volumes, key=lambda volume: (capacity_of(volume), volume.name))
+        ranked = sorted(volumes, key=lambda volume: (volume.storage, volume.name))
         self._nodes = len(cluster)
-        self._sizes = [capacity_of(volume) for volume in ranked]
+        self._sizes = [volume.storage for volume in ranked]
         self._rank = {volume.name: rank for rank, volume in enumerate(ranked)}
         self.numbers: IntpArray = np.array([storage.number[volume.name] for volume in ranked] + [-1], np.intp)
         groups: dict[Affinity | None, int] = {}
@@ -88,7 +86,3 @@ class Shelf:
             left = left[heads[self.group[left]] != left]
         got[self.row[self._starts]] = self.numbers[np.minimum.reduceat(picked, self._starts)]
         return got
-
-
-def capacity_of(volume: PersistentVolume) -> Quantity:
-    return (volume.spec.capacity or {}).get("storage", _NOTHING)

@@ -13,7 +13,6 @@ from kwhatif.api.checked import check
 from kwhatif.api.decode import convert, decode_json, decode_list
 from kwhatif.api.kinds import KINDS, Objects, struct_for
 from kwhatif.api.meta import Resource
-from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.documents import Document, Origin
 from kwhatif.snapshot.read.unrendered import TEMPLATE, is_template, source_of_objects
@@ -175,15 +174,6 @@ def list_meta(document: Document) -> ListMeta:
         return decode(document.value, _List).metadata or ListMeta()
     except InputError as error:
         raise inside(error, document.source, "$") from None
-
-
-def expect_head(document: Document, api_version: str, kind: str, source: str) -> None:
-    """Raises InputError for a document that is not of this format of our own."""
-    found = dict(zip(("apiVersion", "kind"), head_of(document), strict=True))
-    for field, wanted in (("apiVersion", api_version), ("kind", kind)):
-        if found[field] != wanted:
-            problem = f'expected "{wanted}", found {described(found[field]) if found[field] else "none"}'
-            raise InputError(problem, source=source, place=f"$.{field}")
 
 
 def _head(value: Any) -> _JsonHead | _ValueHead:

@@ -25,10 +25,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from kwhatif import bounds
 from kwhatif.api.alike import did_you_mean
 from kwhatif.api.core import Condition, Node, NodeSpec, NodeStatus, ResourceList, Taint
-from kwhatif.api.json_schema import strictly
 from kwhatif.api.meta import ObjectMeta
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import FLAGS, Flags, flags_of, group_settings
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import Prices
@@ -37,10 +35,7 @@ from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup, NodeGro
 from kwhatif.cel.faults import Fault
 from kwhatif.cel.patterns import search
 from kwhatif.errors import InputError
-from kwhatif.snapshot.format.model import API_VERSION
-from kwhatif.snapshot.read.documents import Document, read_documents
-from kwhatif.snapshot.read.files import read_paths
-from kwhatif.snapshot.read.items import decode, expect_head
+from kwhatif.snapshot.format.own_documents import read_only
 
 KIND = "NodeGroups"
 
@@ -124,20 +119,11 @@ class KnownGroups:
 
 def read_groups(path: str, nodes: Sequence[Node]) -> KnownGroups:
     """The groups of a file, of a cluster with these nodes. Raises InputError with the place of a mistake."""
-    texts = read_paths([path], max_bytes=bounds.SETTINGS_BYTES)
-    documents = [(text, document) for text in texts for document in read_documents(text)]
-    if len(documents) != 1:
-        raise InputError(f"expected one {KIND}, found {len(documents)} documents", source=path)
-    text, document = documents[0]
+    file, source = read_only(path, KIND, NodeGroupsFile)
     try:
-        return known_groups(_file_of(document, text.name), nodes, text.name)
+        return known_groups(file, nodes, source)
     except InputError as error:
-        raise error.at(text.name) from None
-
-
-def _file_of(document: Document, source: str) -> NodeGroupsFile:
-    expect_head(document, API_VERSION, KIND, source)
-    return strictly(decode(document.value, dict[str, Any]), NodeGroupsFile)
+        raise error.at(source) from None
 
 
 def known_groups(file: NodeGroupsFile, nodes: Sequence[Node], source: str = "") -> KnownGroups:

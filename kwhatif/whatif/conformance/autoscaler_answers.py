@@ -155,10 +155,7 @@ def _ago(now: int, seconds: int | None) -> int | None:
 
 
 def _template(template: NodeTemplate) -> dict[str, Any]:
-    taints = [
-        f"{taint.key}{'=' if taint.value else ''}{taint.value or ''}:{taint.effect}"
-        for taint in template.node.spec.taints or ()
-    ]
+    taints = [taint.text for taint in template.node.spec.taints or ()]
     return {"pods": sorted(map(_kept, template.pods)), "taints": sorted(taints), "free": template.free}
 
 

@@ -18,7 +18,7 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.chosen import node_named
 from kwhatif.whatif.edits.kind import EditKind, Part, Plain, expected, whole_number
 from kwhatif.whatif.edits.label import check_labels, labelled, labels_text
-from kwhatif.whatif.edits.taint import NewTaint, check_taint, taint_text, tainted
+from kwhatif.whatif.edits.taint import NewTaint, check_taint, tainted
 
 if TYPE_CHECKING:
     from kwhatif.whatif.edits.draft import Draft
@@ -132,7 +132,7 @@ def _apply(draft: Draft, what: AddNodes, origin: str) -> str:
     text = f"add {counted(what.count, 'node')} like {like.name}"
     text += f" in {labels_text(places)}" if places else ""
     text += f", labelled {labels_text(what.labels)}" if what.labels else ""
-    return text + (f", tainted {', '.join(map(taint_text, taints))}" if taints else "")
+    return text + (f", tainted {', '.join(taint.text for taint in taints)}" if taints else "")
 
 
 def _note_new_places(draft: Draft, node: Node, places: Mapping[str, str]) -> None:

@@ -21,10 +21,9 @@ import msgspec
 from kwhatif import bounds
 from kwhatif.api.json_schema import strictly
 from kwhatif.errors import InputError
-from kwhatif.snapshot.format.model import API_VERSION
+from kwhatif.snapshot.format.own_documents import own_document
 from kwhatif.snapshot.read.documents import Document, read_documents
 from kwhatif.snapshot.read.files import called, read_paths
-from kwhatif.snapshot.read.items import decode, expect_head
 from kwhatif.whatif.edits.all_kinds import KINDS
 from kwhatif.whatif.edits.kind import Given, Part
 
@@ -59,12 +58,7 @@ def read_edits(paths: Sequence[str]) -> list[Given]:
 
 
 def _edits_of(document: Document, source: str) -> Iterator[Given]:
-    expect_head(document, API_VERSION, KIND, source)
-    try:
-        envelope = strictly(decode(document.value, dict[str, Any]), _Envelope)
-    except InputError as error:
-        raise error.at(source) from None
-    for i, edit in enumerate(envelope.edits):
+    for i, edit in enumerate(own_document(document, KIND, _Envelope, source).edits):
         yield read_edit(edit, source, f"$.edits[{i}]")
 
 

@@ -100,7 +100,7 @@ def _taint(draft: Draft, what: TaintNodes, origin: str) -> str:
         there = [pod for pod in draft.pods if pod.spec.node_name in names and not stays_despite(pod, taint)]
         draft.note_of(origin, depart(draft, there, Cause.EVICTED, origin))
         draft.moves_pods = True
-    return f"taint {spelt(what.nodes, nodes)} with {taint_text(taint)}"
+    return f"taint {spelt(what.nodes, nodes)} with {taint.text}"
 
 
 def _untaint(draft: Draft, what: UntaintNodes, origin: str) -> str:
@@ -109,11 +109,6 @@ def _untaint(draft: Draft, what: UntaintNodes, origin: str) -> str:
     if not change_nodes(draft, nodes, lambda node: untainted(node, what.key, what.effect), origin):
         raise InputError(f"no taint {said} is on {spelt(what.nodes, nodes)}", place=".key")
     return f"remove taint {said} from {spelt(what.nodes, nodes)}"
-
-
-def taint_text(taint: Taint) -> str:
-    """``key=value:Effect``, as kubectl has it."""
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 def _read(text: str, names: Collection[str]) -> Plain:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kwhatif.admission.answer import Object
@@ -17,11 +17,11 @@ _HASH = "pod-template-hash"
 
 
 class Owners:
-    """What is known of the controllers in between; ``more`` are some that are not in the snapshot."""
+    """What is known of the controllers in between."""
 
-    def __init__(self, snapshot: Snapshot, more: Iterable[object] = ()) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
         self._above: dict[tuple[str, str, str], Subject] = {}
-        for one in (*snapshot.objects.of(ReplicaSet), *(obj for obj in more if isinstance(obj, ReplicaSet))):
+        for one in snapshot.objects.of(ReplicaSet):
             owner = one.controller
             if owner is not None:
                 self._above["ReplicaSet", one.namespace, one.name] = _subject(owner, one.namespace)

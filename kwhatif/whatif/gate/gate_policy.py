@@ -25,15 +25,14 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from kwhatif import bounds
 from kwhatif.api.alike import did_you_mean
 from kwhatif.api.json_schema import strictly
 from kwhatif.api.mismatch import described, step
 from kwhatif.errors import InputError, UsageError
 from kwhatif.snapshot.format.model import API_VERSION
-from kwhatif.snapshot.read.documents import Document, read_documents
-from kwhatif.snapshot.read.files import STDIN, read_paths
-from kwhatif.snapshot.read.items import decode, expect_head, inside
+from kwhatif.snapshot.format.own_documents import read_only
+from kwhatif.snapshot.read.files import STDIN
+from kwhatif.snapshot.read.items import inside
 from kwhatif.whatif.gate.registry import RuleClass
 from kwhatif.whatif.gate.rule import LEVELS, Parameters, Rule
 
@@ -92,21 +91,8 @@ def read_policy(path: str | None) -> ReadPolicy:
     """The policy of a file; of none, one that says nothing. Raises InputError with the place of a mistake."""
     if path is None:
         return ReadPolicy(GatePolicy())
-    texts = read_paths([path], max_bytes=bounds.SETTINGS_BYTES)
-    documents = [(text, document) for text in texts for document in read_documents(text)]
-    if len(documents) != 1:
-        raise InputError(f"expected one {KIND}, found {len(documents)} documents", source=path)
-    text, document = documents[0]
-    return ReadPolicy(_policy_of(document, text.name), text.name)
-
-
-def _policy_of(document: Document, source: str) -> GatePolicy:
-    expect_head(document, API_VERSION, KIND, source)
-    try:
-        policy = strictly(decode(document.value, dict[str, Any]), GatePolicy)
-    except InputError as error:
-        raise error.at(source) from None
-    return _beside(policy, source)
+    policy, source = read_only(path, KIND, GatePolicy)
+    return ReadPolicy(_beside(policy, source), source)
 
 
 def _beside(policy: GatePolicy, source: str) -> GatePolicy:

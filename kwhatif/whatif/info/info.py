@@ -158,10 +158,7 @@ def _node(row: _Row) -> NodeUse:
         pods=row.pods,
         most_pods=row.allocatable["pods"],
         resources={name: (row.requested[name], row.allocatable.get(name, 0)) for name in names},
-        taints=tuple(
-            f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
-            for taint in row.node.spec.taints or ()
-        ),
+        taints=tuple(taint.text for taint in row.node.spec.taints or ()),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.results.place import EventRecord, Placement, PlaceResult, TimelineEntry
+from kwhatif.results.place import Placement, PlaceResult
 from kwhatif.scheduling.replacements import grace_of
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.whatif.fidelity.assess import assess
@@ -17,20 +17,13 @@ from kwhatif.whatif.place.totals import totals
 from kwhatif.whatif.session import Asked, Session
 
 
-def simulate(
-    session: Session, asked: Sequence[Asked], *, recreate: bool = True, others: Sequence[str] = ()
-) -> PlaceResult:
-    """Let all pods arrive at once and run until nothing more can change.
-
-    With ``recreate`` the controllers of victims make replacements, which enter the queue, too.
-    """
-    return simulated(session, asked, recreate=recreate, others=others)[0]
-
-
 def simulated(
     session: Session, asked: Sequence[Asked], *, recreate: bool = True, others: Sequence[str] = ()
 ) -> tuple[PlaceResult, End]:
-    """The same, and how it leaves the cluster."""
+    """Let all pods arrive at once and run until nothing more can change: the answer, and how it leaves the cluster.
+
+    With ``recreate`` the controllers of victims make replacements, which enter the queue, too.
+    """
     simulator = Simulator(session.driver, recreate=recreate)
     run = Run(session)
     arriving = [(item, info) for item in asked if (info := run.ours(item)) is not None]
@@ -62,13 +55,8 @@ def simulated(
         fidelity=assess(session, asked, placements, others),
         warnings=session.setup.configuration.warnings,
         replacements=tuple(replacements),
-        timeline=tuple(
-            TimelineEntry(time=e.time, pod=e.pod, what=e.what, why=e.why, node=e.node) for e in simulator.diary.entries
-        ),
-        events=tuple(
-            EventRecord(time=e.time, pod=e.pod, type=e.type, reason=e.reason, message=e.message)
-            for e in simulator.diary.events
-        ),
+        timeline=tuple(simulator.diary.entries),
+        events=tuple(simulator.diary.events),
     ), End(session.cluster, [*left, *aside, *simulator.strangers])
 
 
