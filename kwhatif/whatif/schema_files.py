@@ -19,7 +19,7 @@ from kwhatif.results.place import PlaceResult
 from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
 from kwhatif.snapshot.format.drafts import draft_of
 from kwhatif.snapshot.format.model import API_VERSION
-from kwhatif.whatif.autoscale import node_groups_document
+from kwhatif.whatif.autoscale import instance_types_document, node_groups_document
 from kwhatif.whatif.conformance.scenario_answers import Scenario
 from kwhatif.whatif.edits import document
 from kwhatif.whatif.gate import gate_policy
@@ -121,6 +121,20 @@ def node_groups_schema() -> Schema:
     )
 
 
+def instance_types_schema() -> Schema:
+    _, definitions = components(instance_types_document.InstanceTypesFile)
+    file = definitions.pop("InstanceTypesFile")
+    return document_schema(
+        "instance-types",
+        API_VERSION,
+        instance_types_document.KIND,
+        "What a cloud offers to Karpenter, and how that was started: what kwhatif autoscale --catalogue reads.",
+        _without_head(file["properties"]),
+        required=("apiVersion", "kind", "types"),
+        definitions=definitions,
+    )
+
+
 def scenario_schema() -> Schema:
     """Objects and pods are held to their kinds when they are read."""
     _, definitions = components(Scenario)
@@ -159,6 +173,7 @@ SCHEMAS = {
     "cluster-snapshot": cluster_snapshot_schema,
     "gate-policy": gate_policy_schema,
     "gate-report": gate_report_schema,
+    "instance-types": instance_types_schema,
     "node-groups": node_groups_schema,
     "place-result": place_result_schema,
     "scenario": scenario_schema,

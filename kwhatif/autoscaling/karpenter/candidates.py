@@ -18,7 +18,6 @@ from kwhatif.autoscaling.karpenter.known_labels import (
     DO_NOT_DISRUPT,
     INSTANCE_TYPE,
     NODE_POOL,
-    WELL_KNOWN,
     ZONE,
 )
 from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld
@@ -168,7 +167,7 @@ def _price(world: KarpenterWorld, node: StateNode, row: int | None) -> float | N
     prices = [
         each.price
         for each in world.catalogue.types[row].offerings
-        if not incompatible(labels, each.requirements, WELL_KNOWN)
+        if not incompatible(labels, each.requirements, world.catalogue.known.labels)
     ]
     return min(prices, default=None)
 

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kwhatif.autoscaling.karpenter.exact_amounts import Amounts, less
-from kwhatif.autoscaling.karpenter.known_labels import CAPACITY_TYPE, INSTANCE_TYPE, RESERVATION_ID, RESERVED, ZONE
+from kwhatif.autoscaling.karpenter.known_labels import (
+    CAPACITY_TYPE,
+    INSTANCE_TYPE,
+    RESERVATION_ID,
+    RESERVED,
+    ZONE,
+    WellKnown,
+)
 from kwhatif.autoscaling.karpenter.requirement import Requirement
 from kwhatif.autoscaling.karpenter.requirements import Requirements, agree, both, of_labels
 
@@ -91,6 +98,8 @@ class Catalogue:
         self._allocatable = self._table([type_.allocatable for type_ in self.types])
         self._capacity = self._table([type_.capacity for type_ in self.types])
         self._broken: Mask = np.asarray((self._allocatable < 0).any(axis=1), dtype=bool)
+        self._labels = frozenset(label for type_ in self.types for label in type_.labels)
+        self.known = WellKnown.of(self._labels)
         self._suiting: dict[Requirement, Mask] = {}
         self._offering: dict[Requirement, Mask] = {}
         self._offered: dict[tuple[Requirement | None, ...], tuple[Mask, Mask]] = {}
@@ -122,7 +131,10 @@ class Catalogue:
     def _mask(self, requirement: Requirement) -> Mask:
         found = self._suiting.get(requirement)
         if found is None:
-            there = (type_.requirements.get(requirement.key) for type_ in self.types)
+            key = requirement.key
+            # A label that some types have, the others are known not to have.
+            without = Requirement.of(key, "DoesNotExist") if key in self._labels else None
+            there = (type_.requirements.get(key, without) for type_ in self.types)
             found = np.array([mine is None or agree(mine, requirement) for mine in there], dtype=bool)
             self._suiting[requirement] = found
         return found

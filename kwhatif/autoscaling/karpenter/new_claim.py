@@ -23,7 +23,6 @@ from kwhatif.autoscaling.karpenter.known_labels import (
     RESERVATION_ID,
     RESERVED,
     RESTRICTED,
-    WELL_KNOWN,
 )
 from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate
 from kwhatif.autoscaling.karpenter.requirement import Requirement
@@ -43,13 +42,20 @@ _WHICH = "no instance type which"
 class Unsuitable(Exception):
     """Why a pod cannot go to a NodeClaim, in Karpenter's words: most often nobody asks, so they are put late.
 
-    ``reserved``: only for want of reserved capacity. ``for_good``: whatever else happens in the round, pods of this
-    shape never can.
+    ``by_pool``: those of each NodePool that was tried. ``reserved``: only for want of reserved capacity.
+    ``for_good``: whatever else happens in the round, pods of this shape never can.
     """
 
-    def __init__(self, *reasons: str | Callable[[], str], reserved: bool = False, for_good: bool = False) -> None:
+    def __init__(
+        self,
+        *reasons: str | Callable[[], str],
+        by_pool: Mapping[str, Sequence[str]] | None = None,
+        reserved: bool = False,
+        for_good: bool = False,
+    ) -> None:
         super().__init__(*reasons)
-        self._reasons = reasons
+        self.by_pool = by_pool or {}
+        self._reasons = (*reasons, *(reason for said in self.by_pool.values() for reason in said))
         self.reserved = reserved
         self.for_good = for_good
 
@@ -103,6 +109,7 @@ class NewClaim:
         self.reserved: tuple[Offering, ...] = ()
         self._daemons = daemons
         self._world = world
+        self._known = world.catalogue.known.labels
         self._hostname = hostname
         self._taints = template.pool.taints
         self._ports = daemons.ports.copy()
@@ -151,7 +158,7 @@ class NewClaim:
         clash = self._ports.clash(wants.key, wants.ports)
         if clash:
             raise Unsuitable(f"checking host port usage, {clash}", for_good=True)
-        wrong = incompatible(self.requirements, wants.requirements, WELL_KNOWN)
+        wrong = incompatible(self.requirements, wants.requirements, self._known)
         if wrong:
             raise Unsuitable(f"incompatible requirements, {'; '.join(wrong)}", for_good=True)
         asked = both(self.requirements, *wants.requirements.values())
@@ -166,14 +173,14 @@ class NewClaim:
 
     def _fit_at(self, wants: Wants, asked: Requirements, place: Requirements | None, *, relax_minimum: bool) -> _Fit:
         if place is not None:
-            wrong = incompatible(asked, place, WELL_KNOWN)
+            wrong = incompatible(asked, place, self._known)
             if wrong:
                 raise Unsuitable(f"incompatible volume requirements, {'; '.join(wrong)}")
             asked = both(asked, *place.values())
         narrowed, complaint = self._world.topology.narrowed(wants, self._taints, asked)
         if complaint:
             raise Unsuitable(complaint)
-        wrong = incompatible(asked, narrowed, WELL_KNOWN)
+        wrong = incompatible(asked, narrowed, self._known)
         if wrong:
             raise Unsuitable(*wrong)
         requirements = both(asked, *narrowed.values())
@@ -236,7 +243,7 @@ class NewClaim:
         resolved = {
             key: each.ordered[0]
             for key, each in self.requirements.items()
-            if key not in WELL_KNOWN and key not in RESTRICTED and each.operator == "In" and len(each.values) == 1
+            if key not in self._known and key not in RESTRICTED and each.operator == "In" and len(each.values) == 1
         }
         return {**self.template.labels, **resolved}
 

@@ -22,7 +22,7 @@ from kwhatif.autoscaling.karpenter.known_labels import (
     CAPACITY_TYPES,
     NODE_POOL,
     NORMALIZED,
-    refused_label,
+    WellKnown,
 )
 from kwhatif.autoscaling.karpenter.scheduler import Offer, Round, Scheduler, Settings
 from kwhatif.autoscaling.karpenter.state import ClusterState, StateNode, is_owned_by
@@ -90,9 +90,7 @@ def is_provisionable(pod: Pod) -> bool:
 
 def pending_pods(world: KarpenterWorld) -> list[Pod]:
     """The pods that machines are bought for, by namespace and name."""
-    return [
-        pod for pod in _by_name(world.pending) if is_provisionable(pod) and not refusals(pod, world.cluster.volumes)
-    ]
+    return [pod for pod in _by_name(world.pending) if is_provisionable(pod) and not refusals(pod, world)]
 
 
 def pods_of(world: KarpenterWorld, nodes: Sequence[StateNode]) -> list[Pod]:
@@ -109,7 +107,7 @@ def pods_of(world: KarpenterWorld, nodes: Sequence[StateNode]) -> list[Pod]:
 def provision(world: KarpenterWorld) -> Provisioning:
     """One round for all pending pods, and for those whose nodes are going."""
     looked_at = [pod for pod in _by_name(world.pending) if is_provisionable(pod)]
-    refused = {_key(pod): found for pod in looked_at if (found := refusals(pod, world.cluster.volumes))}
+    refused = {_key(pod): found for pod in looked_at if (found := refusals(pod, world))}
     pods = [pod for pod in looked_at if _key(pod) not in refused]
     pods += pods_of(world, [node for node in world.cluster.nodes if node.deleting])
     staying = [node for node in world.cluster.nodes if not node.deleting]
@@ -140,35 +138,35 @@ def _key(pod: Pod) -> str:
 # --- pods that are not looked at
 
 
-def refusals(pod: Pod, volumes: Volumes) -> list[str]:
+def refusals(pod: Pod, world: KarpenterWorld) -> list[str]:
     """Why a pod is refused before it is scheduled: for the labels it asks for, or its claims."""
-    wants = Wants.of(pod)
+    wants, known = Wants.of(pod), world.catalogue.known
     there = wants.requirements.get(NODE_POOL)
     avoids = [_NOT_FOR_KARPENTER] if there is not None and there.operator == "DoesNotExist" else []
     selector = [
         NodeSelectorRequirement(key=key, operator="In", values=[value])
         for key, value in sorted((pod.spec.node_selector or {}).items())
     ]
-    asked = [*(error for each in selector for error in _wrong(each)), *_wrong_terms(wants.required)]
-    return [*avoids, *asked, *volumes.refusals(pod)]
+    asked = [*(error for each in selector for error in _wrong(each, known)), *_wrong_terms(wants.required, known)]
+    return [*avoids, *asked, *world.cluster.volumes.refusals(pod)]
 
 
-def _wrong_terms(terms: Iterable[NodeSelectorTerm]) -> Iterable[str]:
+def _wrong_terms(terms: Iterable[NodeSelectorTerm], known: WellKnown) -> Iterable[str]:
     for term in terms:
         if term.match_fields is not None:
             yield "node selector term with matchFields is not supported"
         for each in term.match_expressions or ():
-            yield from _wrong(each)
+            yield from _wrong(each, known)
 
 
-def _wrong(requirement: NodeSelectorRequirement) -> Iterable[str]:
+def _wrong(requirement: NodeSelectorRequirement, known: WellKnown) -> Iterable[str]:
     key, values = NORMALIZED.get(requirement.key, requirement.key), requirement.values or []
-    refused = refused_label(key)
+    refused = known.refusal(key)
     if refused:
         yield refused
     if key == CAPACITY_TYPE and requirement.operator == "In" and not set(values) & set(CAPACITY_TYPES):
-        known = " ".join(sorted(CAPACITY_TYPES))
-        yield f"no valid values found in [{' '.join(values)}] for {key}, expected one of: [{known}]"
+        types = " ".join(sorted(CAPACITY_TYPES))
+        yield f"no valid values found in [{' '.join(values)}] for {key}, expected one of: [{types}]"
     if not is_label_key(key):
         yield f"key {key} is not a qualified name, it is not a label"
     for value in values:

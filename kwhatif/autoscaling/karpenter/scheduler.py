@@ -15,7 +15,6 @@ from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Types
 from kwhatif.autoscaling.karpenter.exact_amounts import Amounts, amounts, less, total
 from kwhatif.autoscaling.karpenter.existing_node import ExistingNode
 from kwhatif.autoscaling.karpenter.host_ports import HostPorts
-from kwhatif.autoscaling.karpenter.known_labels import WELL_KNOWN
 from kwhatif.autoscaling.karpenter.new_claim import Daemons, NewClaim, Unsuitable, World, left_of
 from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate, by_weight, pool_requirements
 from kwhatif.autoscaling.karpenter.requirements import Requirements, both, incompatible, of_labels
@@ -49,12 +48,14 @@ class Offer:
 
 @dataclass
 class Round:
-    """What a round came to. ``errors`` are in Karpenter's words; ``relaxed`` counts what pods gave up."""
+    """What a round came to. ``errors`` are in Karpenter's words, ``refused`` has them
+    by NodePool; ``relaxed`` counts what pods gave up."""
 
     placed: dict[str, str] = field(default_factory=dict)
     on_nodes: list[ExistingNode] = field(default_factory=list)
     claims: list[NewClaim] = field(default_factory=list)
     errors: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    refused: dict[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     relaxed: dict[str, Mapping[str, int]] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
 
@@ -105,9 +106,9 @@ class Scheduler:
             self._consider(pool, offered[pool.name])
         self._left = {pool.name: amounts(pool.spec.limits) for pool in pools.values() if pool.spec.limits is not None}
         willing = list(daemons)
-        requests = [_suiting(template, willing) for template, _ in self._templates]
+        requests = [_suiting(template, willing, catalogue.known.labels) for template, _ in self._templates]
         # They are asked once more for their ports, and by then are content with what the last pool wanted of them.
-        ports = [_suiting(template, willing) for template, _ in self._templates]
+        ports = [_suiting(template, willing, catalogue.known.labels) for template, _ in self._templates]
         self._daemons = {
             template.name: _together(asked, taking)
             for (template, _), asked, taking in zip(self._templates, requests, ports, strict=True)
@@ -171,6 +172,7 @@ class Scheduler:
         for claim in self.found.claims:
             claim.settle()
         self.found.errors = {key: error.reasons for key, error in errors.items()}
+        self.found.refused = {key: error.by_pool for key, error in errors.items()}
         self.found.on_nodes = [node for node in self._nodes if node.pods]
         return self.found
 
@@ -221,16 +223,17 @@ class Scheduler:
 
     def _open(self, wants: Wants, places: Sequence[Requirements]) -> None:
         """Put the pod on a NodeClaim of its own."""
-        said: list[str] = []
+        said: dict[str, Sequence[str]] = {}
         for template, types in self._templates:
             left = self._left.get(template.name)
             if left is not None:
                 if left.get(NODES) == 0:
-                    said.append(f"node limits have been exhausted for nodepool (NodePool={template.name})")
+                    said[template.name] = (f"node limits have been exhausted for nodepool (NodePool={template.name})",)
                     continue
                 types = self._catalogue.within(types, left)
                 if not len(types):
-                    said.append(f"all available instance types exceed limits for nodepool (NodePool={template.name})")
+                    text = f"all available instance types exceed limits for nodepool (NodePool={template.name})"
+                    said[template.name] = (text,)
                     continue
             self._made += 1
             host = f"hostname-placeholder-{self._made:04d}"
@@ -238,9 +241,9 @@ class Scheduler:
             try:
                 claim.add(wants, places, relax_minimum=self._settings.best_effort_minimum)
             except Unsuitable as problem:
-                said += problem.reasons
+                said[template.name] = problem.reasons
                 if problem.reserved:
-                    raise Unsuitable(*said, reserved=True) from None
+                    raise Unsuitable(by_pool=said, reserved=True) from None
                 continue
             self.found.claims.append(claim)
             for each in self.found.claims:
@@ -251,7 +254,7 @@ class Scheduler:
                 largest = self._catalogue.largest(claim.types)
                 self._left[template.name] = less(left, largest)
             return
-        raise Unsuitable(*said)
+        raise Unsuitable(by_pool=said)
 
 
 def _domains(pools: Iterable[NodePool], offered: Mapping[str, Types], catalogue: Catalogue) -> Domains:
@@ -273,7 +276,7 @@ def _domains(pools: Iterable[NodePool], offered: Mapping[str, Types], catalogue:
     return found
 
 
-def _suiting(template: NodeClaimTemplate, daemons: list[Wants]) -> list[Wants]:
+def _suiting(template: NodeClaimTemplate, daemons: list[Wants], known: frozenset[str]) -> list[Wants]:
     """The daemon pods that could run on some machine of the pool.
 
     Asking changes the pods: they tolerate PreferNoSchedule from then on, and have given up the terms that did not suit.
@@ -283,7 +286,7 @@ def _suiting(template: NodeClaimTemplate, daemons: list[Wants]) -> list[Wants]:
         if not wants.tolerates_preferences:
             wants = wants.tolerating()
         suits = not untolerated(template.pool.taints, wants.tolerations)
-        while suits and incompatible(template.requirements, wants.strict_requirements, WELL_KNOWN):
+        while suits and incompatible(template.requirements, wants.strict_requirements, known):
             rest = wants.without_first_term()
             suits = rest is not None
             wants = rest or wants

@@ -13,44 +13,18 @@ import msgspec
 
 from kwhatif.api.core import Pod, Taint
 from kwhatif.api.node_pools import NodePool
-from kwhatif.api.quantity import Quantity
 from kwhatif.api.selectors import SelectorError
 from kwhatif.autoscaling.karpenter import exact_amounts as amounts
-from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue
 from kwhatif.autoscaling.karpenter.consolidation import METHODS, consolidate
 from kwhatif.autoscaling.karpenter.known_labels import INSTANCE_TYPE
 from kwhatif.autoscaling.karpenter.new_claim import NewClaim
 from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld, provision
-from kwhatif.autoscaling.karpenter.scheduler import Settings
 from kwhatif.cluster.shapes import start_time
 from kwhatif.errors import InputError
 from kwhatif.snapshot.load import decode_objects
 from kwhatif.snapshot.read.items import decode, inside
-
-
-class ScenarioOffering(msgspec.Struct, rename="camel"):
-    zone: str
-    capacity_type: str
-    price: float
-    available: bool = True
-    reservation_id: str = ""
-    reservation_capacity: int = 0
-
-
-class ScenarioType(msgspec.Struct, rename="camel"):
-    name: str
-    labels: dict[str, str]
-    capacity: dict[str, Quantity]
-    overhead: dict[str, Quantity]
-    offerings: list[ScenarioOffering]
-
-    def as_instance_type(self) -> InstanceType:
-        offerings = (
-            Offering(o.zone, o.capacity_type, o.price, o.available, o.reservation_id, o.reservation_capacity)
-            for o in self.offerings
-        )
-        capacity, overhead = amounts.amounts(self.capacity), amounts.amounts(self.overhead)
-        return InstanceType(self.name, self.labels, capacity, overhead, tuple(offerings))
+from kwhatif.whatif.autoscale.instance_types_document import KarpenterOptions, KnownType
 
 
 class KarpenterScenario(msgspec.Struct, rename="camel"):
@@ -61,9 +35,9 @@ class KarpenterScenario(msgspec.Struct, rename="camel"):
     objects: list[msgspec.Raw]
     pods: list[Pod]
     node_pools: list[NodePool]
-    instance_types: list[ScenarioType]
+    instance_types: list[KnownType]
     pool_instance_types: dict[str, list[str]] = {}
-    options: dict[str, Any] = {}
+    options: KarpenterOptions = KarpenterOptions()
     disruption: bool = False
     expected: dict[str, Any] | None = None
     varies: list[str] = []
@@ -128,8 +102,6 @@ def _world(scenario: KarpenterScenario) -> KarpenterWorld:
     for raw in scenario.objects:
         value = decode(raw, dict[str, Any])
         plain.setdefault(value["kind"], []).append(value)
-    options = scenario.options
-    gates = options.get("featureGates") or {}
     return KarpenterWorld(
         start_time(scenario.now),
         objects,
@@ -137,14 +109,8 @@ def _world(scenario: KarpenterScenario) -> KarpenterWorld:
         scenario.node_pools,
         Catalogue([each.as_instance_type() for each in scenario.instance_types]),
         scenario.pool_instance_types,
-        Settings(
-            options.get("preferencePolicy") == "Ignore",
-            options.get("minValuesPolicy") == "BestEffort",
-            gates.get("ReservedCapacity", True),
-            gates.get("SpotToSpotConsolidation", False),
-            # Recorded with a client that looks for a PersistentVolume in the pod's namespace, and finds none there.
-            volume_places_known=False,
-        ),
+        # Recorded with a client that looks for a PersistentVolume in the pod's namespace, and finds none there.
+        scenario.options.as_settings(volume_places_known=False),
         plain.get("DaemonSet", ()),
         plain.get("PodDisruptionBudget", ()),
     )
