@@ -23,18 +23,13 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from kwhatif import bounds
 from kwhatif.api.alike import did_you_mean
 from kwhatif.api.core import ResourceList
-from kwhatif.api.json_schema import strictly
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
 from kwhatif.autoscaling.karpenter.exact_amounts import amounts
 from kwhatif.autoscaling.karpenter.scheduler import Settings
 from kwhatif.errors import InputError
-from kwhatif.snapshot.format.model import API_VERSION
-from kwhatif.snapshot.read.documents import read_documents
-from kwhatif.snapshot.read.files import read_paths
-from kwhatif.snapshot.read.items import decode, expect_head
+from kwhatif.snapshot.format.own_documents import read_only
 
 KIND = "InstanceTypes"
 
@@ -125,16 +120,11 @@ class KnownCatalogue:
 
 def read_catalogue(path: str) -> KnownCatalogue:
     """The catalogue of a file. Raises InputError with the place of a mistake."""
-    texts = read_paths([path], max_bytes=bounds.SETTINGS_BYTES)
-    documents = [(text, document) for text in texts for document in read_documents(text)]
-    if len(documents) != 1:
-        raise InputError(f"expected one {KIND}, found {len(documents)} documents", source=path)
-    text, document = documents[0]
+    file, source = read_only(path, KIND, InstanceTypesFile)
     try:
-        expect_head(document, API_VERSION, KIND, text.name)
-        return known_catalogue(strictly(decode(document.value, dict[str, Any]), InstanceTypesFile), text.name)
+        return known_catalogue(file, source)
     except InputError as error:
-        raise error.at(text.name) from None
+        raise error.at(source) from None
 
 
 def known_catalogue(file: InstanceTypesFile, source: str = "") -> KnownCatalogue:
