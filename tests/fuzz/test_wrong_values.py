@@ -69,6 +69,7 @@ _POD = ".spec.template.spec"
         ("snapshot", "policy/v1 PodDisruptionBudget", ".spec.selector.matchExpressions", "[null]", _DRAIN),
         ("snapshot", "apps/v1 DaemonSet", f"{_POD}.volumes[0].fc.targetWWNs", "1e999", _PLACE),
         ("manifest", "v1 Pod", ".spec.containers[0].ports[0].name", "{}", _EXPAND),
+        ("gate", "kwhatif.dev/v1 GatePolicy", ".kubernetesVersion", '"-50%"', "gate {release} --config {bad}"),
         ("manifest", "batch/v1 CronJob", ".spec.jobTemplate.spec.template.spec.tolerations", "[null]", _GATE),
         ("snapshot", "policy/v1 PodDisruptionBudget", ".spec.selector.matchExpressions[0]", '{"name": 1}', _AUTOSCALE),
     ],

@@ -33,6 +33,7 @@ from kwhatif.snapshot.format.model import API_VERSION
 from kwhatif.snapshot.format.own_documents import read_only
 from kwhatif.snapshot.read.files import STDIN
 from kwhatif.snapshot.read.items import inside
+from kwhatif.versions import minor_of
 from kwhatif.whatif.gate.registry import RuleClass
 from kwhatif.whatif.gate.rule import LEVELS, Parameters, Rule
 
@@ -92,6 +93,11 @@ def read_policy(path: str | None) -> ReadPolicy:
     if path is None:
         return ReadPolicy(GatePolicy())
     policy, source = read_only(path, KIND, GatePolicy)
+    try:
+        if policy.kubernetes_version:
+            minor_of(policy.kubernetes_version)
+    except UsageError as error:
+        raise InputError(str(error), source=source, place="$.kubernetesVersion") from None
     return ReadPolicy(_beside(policy, source), source)
 
 
