@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.answer import Cause, Object, Refused
+from kwhatif.admission.resources import group_of
 from kwhatif.admission.schema.strict_decoding import Misfit, unknown_fields
 from kwhatif.admission.schema.typed_patch import misfit, patch_errors
 from kwhatif.admission.world import name_of
+from kwhatif.api.checked import checked_type
+from kwhatif.api.decode import convert
 from kwhatif.api.field_types import Served, Types, served_in, spanned
+from kwhatif.errors import InputError
 
 VERBS = ("", "create", "apply", "replace")
 """How manifests are sent. Without a word they are created or, where they are there already, changed as
@@ -72,6 +76,18 @@ def read(sent: Sent, types: Types, served: Callable[[str, str], Served | None]) 
         hint = "; ".join(filter(None, hints))
         return replace(sent.bad(f"strict decoding error: {told}"), hint=hint and f"known elsewhere: {hint}")
     return kind
+
+
+def misshapen(obj: Object) -> Refused | None:
+    """400 for an object that nobody has read strictly yet, if a field has a value of a type that it cannot have."""
+    try:
+        convert(obj, checked_type(group_of(obj), obj["kind"]))
+    except InputError as error:
+        kind, version = obj["kind"], str(obj.get("apiVersion") or "").rpartition("/")[2]
+        field = error.place.removeprefix("$.")
+        message = f'{kind} in version "{version}" cannot be handled as a {kind}: {field}: {error.problem}'
+        return Refused(400, "BadRequest", message, (Cause(field, error.problem),))
+    return None
 
 
 def _not_served(address: str, sent: Sent, types: Types) -> Refused:

@@ -11,7 +11,6 @@ import msgspec
 from kwhatif.admission.answer import Answer, Created, Doubt, Doubts, Object, Refused
 from kwhatif.admission.custom.custom_strategy import custom_strategy
 from kwhatif.admission.custom.definition import Definition, SchemaTypes, definition_of, may_be_aggregated, read_custom
-from kwhatif.admission.decoding import misshapen
 from kwhatif.admission.defaulting.job_selector import generate_selector
 from kwhatif.admission.defaulting.label_keys import merge_label_keys
 from kwhatif.admission.kinds.strategy import Strategy, strategy_of
@@ -19,7 +18,7 @@ from kwhatif.admission.pipeline import DEFAULT_PLUGINS, QUOTA, chosen
 from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.request import Request, copied, within
 from kwhatif.admission.resources import group_of, known_kind, resource_name
-from kwhatif.admission.sent import Sent, read
+from kwhatif.admission.sent import Sent, misshapen, read
 from kwhatif.admission.updates.update_rules import rules_of
 from kwhatif.admission.updates.updated_object import changed, comparable, count_generation
 from kwhatif.admission.validation.problems import Problems

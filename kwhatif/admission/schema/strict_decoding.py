@@ -15,6 +15,7 @@ from kwhatif.api.field_types import FieldType, Types, known_in
 from kwhatif.api.mismatch import described, step
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.golang.base64_text import misread_base64
+from kwhatif.golang.strict_json import word_for
 from kwhatif.golang.timestamps import MICROSECONDS, SECONDS, misread_time
 
 _NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -138,25 +139,12 @@ def unreadable(value: Any, name: str) -> str | None:
             return _NO_QUANTITY
     if name in _LAYOUTS:
         if not isinstance(value, str):
-            return f"json: cannot unmarshal {_spelt(value)} into Go value of type string"
+            return f"json: cannot unmarshal {word_for(value)} into Go value of type string"
         return misread_time(value, _LAYOUTS[name])
     return None
 
 
 def _misfit(value: Any, type_: FieldType, go: tuple[str, ...], path: str, *, digits: bool = False) -> Misfit:
-    found = f"number {json.dumps(value)}" if digits else _spelt(value)
+    found = f"number {json.dumps(value)}" if digits else word_for(value)
     text = f"json: cannot unmarshal {found} into Go struct field {'.'.join(go)} of type {type_.go}"
     return Misfit(text, path, value)
-
-
-def _spelt(value: Any) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case str():
-            return "string"
-        case int() | float():
-            return "number"
-        case list():
-            return "array"
-    return "object"

@@ -40,72 +40,49 @@ def label_key(key: str) -> list[str]:
     name = name if slash else key
     if not name:
         problems.append(f"name part {_EMPTY}")
-    elif len(name.encode()) > 63:
-        problems.append(f"name part {_longer(63, 'bytes')}")
-    if not re.fullmatch(_NAME, name):
-        problems.append("name part " + _unlike(f"must consist of {_SIGNS}", _NAME, "MyName", "my.name", "123-abc"))
-    return problems
+    judged = _judged(name, 63, _NAME, f"must consist of {_SIGNS}", "MyName", "my.name", "123-abc", unit="bytes")
+    return problems + [f"name part {text}" for text in judged]
 
 
 def label_value(value: str) -> list[str]:
     if is_label_value(value):
         return []
-    problems = [_longer(63, "bytes")] if len(value.encode()) > 63 else []
-    if not re.fullmatch(_VALUE, value):
-        what = f"a valid label must be an empty string or consist of {_SIGNS}"
-        problems.append(_unlike(what, _VALUE, "MyValue", "my_value", "12345"))
-    return problems
+    what = f"a valid label must be an empty string or consist of {_SIGNS}"
+    return _judged(value, 63, _VALUE, what, "MyValue", "my_value", "12345", unit="bytes")
 
 
 def dns_label(value: str) -> list[str]:
-    problems = [_longer(63)] if len(value.encode()) > 63 else []
-    if not re.fullmatch(_LABEL, value):
-        if re.fullmatch(_SUBDOMAIN, value):
-            problems.append("must not contain dots")
-        else:
-            what = f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {_ENDS}"
-            problems.append(_unlike(what, _LABEL, "my-name", "123-abc"))
-    return problems
+    if "." in value and re.fullmatch(_SUBDOMAIN, value):
+        return [*_too_long(value, 63), "must not contain dots"]
+    what = f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {_ENDS}"
+    return _judged(value, 63, _LABEL, what, "my-name", "123-abc")
 
 
 def dns_subdomain(value: str, unit: str = "characters") -> list[str]:
-    problems = [_longer(253, unit)] if len(value.encode()) > 253 else []
-    if not re.fullmatch(_SUBDOMAIN, value):
-        signs = "lower case alphanumeric characters, '-' or '.'"
-        what = f"a lowercase RFC 1123 subdomain must consist of {signs}, {_ENDS}"
-        problems.append(_unlike(what, _SUBDOMAIN, "example.com"))
-    return problems
+    signs = "lower case alphanumeric characters, '-' or '.'"
+    what = f"a lowercase RFC 1123 subdomain must consist of {signs}, {_ENDS}"
+    return _judged(value, 253, _SUBDOMAIN, what, "example.com", unit=unit)
 
 
 def wildcard_subdomain(value: str) -> list[str]:
     """A DNS subdomain whose first label is a star."""
-    problems = [_longer(253)] if len(value.encode()) > 253 else []
-    if not re.fullmatch(rf"\*\.{_SUBDOMAIN}", value):
-        signs = "lower case alphanumeric characters, '-' or '.'"
-        rest = f"followed by a valid DNS subdomain, which must consist of {signs}"
-        what = f"a wildcard DNS-1123 subdomain must start with '*.', {rest} and end with an alphanumeric character"
-        problems.append(_unlike(what, rf"\*\.{_SUBDOMAIN}", "*.example.com"))
-    return problems
+    signs = "lower case alphanumeric characters, '-' or '.'"
+    rest = f"followed by a valid DNS subdomain, which must consist of {signs}"
+    what = f"a wildcard DNS-1123 subdomain must start with '*.', {rest} and end with an alphanumeric character"
+    return _judged(value, 253, rf"\*\.{_SUBDOMAIN}", what, "*.example.com")
 
 
 def search_domain(value: str) -> list[str]:
     """A DNS subdomain in which labels may also hold underscores."""
-    problems = [_longer(253)] if len(value.encode()) > 253 else []
-    if not re.fullmatch(_LOOSE_SUBDOMAIN, value):
-        signs = "lower case alphanumeric characters, '_', '-' or '.'"
-        what = f"a lowercase RFC 1123 subdomain must consist of {signs}, {_ENDS}"
-        problems.append(_unlike(what, _LOOSE_SUBDOMAIN, "example.com"))
-    return problems
+    signs = "lower case alphanumeric characters, '_', '-' or '.'"
+    what = f"a lowercase RFC 1123 subdomain must consist of {signs}, {_ENDS}"
+    return _judged(value, 253, _LOOSE_SUBDOMAIN, what, "example.com")
 
 
 def dns_1035_label(value: str) -> list[str]:
-    problems = [_longer(63)] if len(value.encode()) > 63 else []
-    if not re.fullmatch(_LABEL_1035, value):
-        signs = "lower case alphanumeric characters or '-'"
-        ends = "start with an alphabetic character, and end with an alphanumeric character"
-        what = f"a DNS-1035 label must consist of {signs}, {ends}"
-        problems.append(_unlike(what, _LABEL_1035, "my-name", "abc-123"))
-    return problems
+    ends = "start with an alphabetic character, and end with an alphanumeric character"
+    what = f"a DNS-1035 label must consist of lower case alphanumeric characters or '-', {ends}"
+    return _judged(value, 63, _LABEL_1035, what, "my-name", "abc-123")
 
 
 def path_segment(value: str) -> list[str]:
@@ -117,10 +94,8 @@ def path_segment(value: str) -> list[str]:
 
 def config_key(key: str) -> list[str]:
     """A key of a config map or a secret; it becomes the name of a file."""
-    problems = [_longer(253)] if len(key.encode()) > 253 else []
-    if not re.fullmatch(_CONFIG_KEY, key):
-        what = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
-        problems.append(_unlike(what, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
+    what = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
+    problems = _judged(key, 253, _CONFIG_KEY, what, "key.name", "KEY_NAME", "key-name")
     if key in (".", ".."):
         problems.append(f"must not be '{key}'")
     elif key.startswith(".."):
@@ -143,7 +118,7 @@ def header_name(name: str) -> list[str]:
 
 
 def port_name(name: str) -> list[str]:
-    problems = [_longer(15)] if len(name.encode()) > 15 else []
+    problems = _too_long(name, 15)
     if not re.fullmatch("[-a-z0-9]+", name):
         problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not re.search("[a-z]", name):
@@ -174,9 +149,15 @@ def check_labels(problems: Problems, labels: Mapping[str, Any] | None, path: str
         problems.invalid(path, value or "", *label_value(value or ""))
 
 
-def _longer(most: int, unit: str = "characters") -> str:
+def _judged(value: str, most: int, pattern: str, what: str, *examples: str, unit: str = "characters") -> list[str]:
+    """A text that has to have a pattern, and no more than so many bytes."""
+    unlike = [] if re.fullmatch(pattern, value) else [_unlike(what, pattern, *examples)]
+    return _too_long(value, most, unit) + unlike
+
+
+def _too_long(value: str, most: int, unit: str = "characters") -> list[str]:
     """Upstream counts bytes everywhere, but says so only of labels."""
-    return f"must be no more than {most} {unit}"
+    return [f"must be no more than {most} {unit}"] if len(value.encode()) > most else []
 
 
 def _unlike(what: str, pattern: str, *examples: str) -> str:
