@@ -11,8 +11,8 @@ class Finding(Value, frozen=True, kw_only=True):
     level: str
     rule: str
     object: str
-    source: str
-    place: str
+    source: str = ""
+    place: str = ""
     message: str
 
 

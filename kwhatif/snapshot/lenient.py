@@ -19,6 +19,7 @@ from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, Objects, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described, step
 from kwhatif.errors import InputError
+from kwhatif.results.snapshot_check import Finding
 from kwhatif.snapshot.collected import unlike
 from kwhatif.snapshot.foreign.internal_lists import converted
 from kwhatif.snapshot.foreign.kwok import is_recorded
@@ -51,31 +52,26 @@ class Place:
         return f"{self.source}: {self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that cannot be read. ``rule`` is ``syntax`` or ``schema``."""
-
-    rule: str
-    object: str
-    place: Place
-    text: str
-
-
 @dataclass
 class Lenient:
     """What could be read. Of objects that appear twice the last is in ``snapshot``; ``whole`` ones are only counted.
 
     ``places`` are by kind, namespace and name, ``at`` are those in the lists of ``snapshot``; ``misread`` are the
-    objects with a name that could not be read. ``dumped`` are those of the dump that is being read, of which the first
-    count.
+    objects with a name that could not be read. The rule of a problem is ``syntax`` or ``schema``. ``dumped`` are those
+    of the dump that is being read, of which the first count.
     """
 
     snapshot: Snapshot = field(default_factory=Snapshot)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
     places: dict[tuple[str, str, str], Place] = field(default_factory=dict)
     at: dict[tuple[str, str, str], int] = field(default_factory=dict)
     misread: set[tuple[str, str, str]] = field(default_factory=set)
     dumped: set[tuple[str, str, str]] | None = None
+
+    def add(self, rule: str, name: str, place: Place, text: str) -> None:
+        """Note what is wrong with an object."""
+        finding = Finding(level="error", rule=rule, object=name, source=place.source, place=place.path, message=text)
+        self.problems.append(finding)
 
     def take(self, kind: str, obj: Resource, place: Place) -> None:
         """Keep an object; if there is one of its name already, in its stead."""
@@ -114,12 +110,12 @@ def read_leniently(paths: Sequence[str]) -> Lenient:
                 if not documents:
                     raise InputError("holds no objects: it is empty")
             except InputError as error:
-                found.problems.append(Problem("syntax", "", Place(text.name, error.place or "$"), error.problem))
+                found.add("syntax", "", Place(text.name, error.place or "$"), error.problem)
                 continue
             for document in map(converted, documents):
                 if len(found.problems) >= _MOST_PROBLEMS:
                     place = Place(document.source, "$")
-                    found.problems.append(Problem("syntax", "", place, "not looked at: too much is wrong before it"))
+                    found.add("syntax", "", place, "not looked at: too much is wrong before it")
                     break
                 _Reader(found, document, head).read()
     found.snapshot.source = found.snapshot.source or ", ".join(map(called, paths))
@@ -144,7 +140,7 @@ class _Reader:
                     kind = item.kind if struct or item.kind not in KINDS else f"{item.kind}.{item.api_version}"
                     self._one(kind, item.value, Place(item.source, item.place))
         except InputError as error:
-            self._problem("schema", "", Place(error.source or document.source, error.place or "$"), error.problem)
+            self._problem("", Place(error.source or document.source, error.place or "$"), error.problem)
 
     def _items(self, head: str) -> Iterator[Item]:
         export = None if head else simulator_export(self._document)
@@ -155,8 +151,8 @@ class _Reader:
             if not is_recorded(item.api_version, item.kind):
                 yield item
 
-    def _problem(self, rule: str, name: str, place: Place, text: str) -> None:
-        self._found.problems.append(Problem(rule, name, place, text))
+    def _problem(self, name: str, place: Place, text: str) -> None:
+        self._found.add("schema", name, place, text)
 
     def _snapshot(self) -> None:
         parts = _parts(self._document.value, "$")
@@ -167,7 +163,7 @@ class _Reader:
                 envelope[key] = without_nulls(_plain(value))
             except InputError as error:
                 place = Place(self._document.source, f"${step(key)}")
-                self._problem("schema", "", _inside(place, error.place), error.problem)
+                self._problem("", _inside(place, error.place), error.problem)
         self._metadata(envelope)
         for kind, listed in lists.items():
             self._list(kind, listed)
@@ -175,12 +171,12 @@ class _Reader:
     def _metadata(self, envelope: dict[str, Any]) -> None:
         misfits = list(_misfits(envelope, ""))
         for place, text in misfits:
-            self._problem("schema", "", Place(self._document.source, place), text)
+            self._problem("", Place(self._document.source, place), text)
         try:
             read = read_envelope(envelope)
         except InputError as error:
             if not misfits:
-                self._problem("schema", "", Place(self._document.source, error.place), error.problem)
+                self._problem("", Place(self._document.source, error.place), error.problem)
             return
         read.objects = Objects()
         mine, read.source = self._found.snapshot, self._found.snapshot.source or read.source
@@ -207,7 +203,7 @@ class _Reader:
         try:
             elements = decoded_list(listed, msgspec.Raw if isinstance(listed, msgspec.Raw) else Any)
         except InputError as error:
-            self._problem("schema", "", Place(source, path + error.place.removeprefix("$")), error.problem)
+            self._problem("", Place(source, path + error.place.removeprefix("$")), error.problem)
             return
         for i, element in enumerate(elements):
             self._one(kind, element, Place(source, f"{path}[{i}]"))
@@ -226,7 +222,7 @@ class _Reader:
             self._found.misread.add((kind, namespace or ("default" if kind in NAMESPACED else ""), name))
             called = f"{kind} {namespace}/{name}" if namespace and name else f"{kind} {name}".strip()
             for where, text in misfits:
-                self._problem("schema", called, _inside(place, where), text)
+                self._problem(called, _inside(place, where), text)
             return
         self._checked(kind, obj, place)
 
@@ -234,11 +230,11 @@ class _Reader:
         try:
             check_name(obj)
         except InputError as error:
-            self._problem("schema", kind, _inside(place, error.place), error.problem)
+            self._problem(kind, _inside(place, error.place), error.problem)
             return
         if (kind in KINDS or kind in KEPT_WHOLE) and obj.kind not in (None, kind):
             text = f'expected "{kind}", found {described(obj.kind)}'
-            self._problem("schema", _name(kind, obj), _inside(place, "$.kind"), text)
+            self._problem(_name(kind, obj), _inside(place, "$.kind"), text)
             return
         self._found.take(kind, obj, place)
 

@@ -295,7 +295,7 @@ def test_the_list_of_problems_ends_where_nobody_would_read_on(tmp_path: Path) ->
     path = tmp_path / "empty.json"
     path.write_text("{}" * 12_000)
     problems = read_leniently([str(path)]).problems
-    assert (len(problems), problems[-1].text) == (10_001, "not looked at: too much is wrong before it")
+    assert (len(problems), problems[-1].message) == (10_001, "not looked at: too much is wrong before it")
 
 
 def test_numbers_beyond_all_ranges_are_problems_like_others(tmp_path: Path) -> None:
@@ -305,4 +305,4 @@ def test_numbers_beyond_all_ranges_are_problems_like_others(tmp_path: Path) -> N
         f'"status": {{"allocatable": {{"cpu": {"9" * 5000}}}}}}}'
     )
     (problem,) = read_leniently([str(path)]).problems
-    assert (problem.place.path, problem.text) == ("$.status.allocatable.cpu", "this number is too large")
+    assert (problem.place, problem.message) == ("$.status.allocatable.cpu", "this number is too large")

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from kwhatif.api.core import Pod
 from kwhatif.api.devices import DeviceRequest, DeviceResult, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kwhatif.cluster.claim_store import DeviceId, claim_name
-from kwhatif.whatif.validate.check_references import Found, Known, error, named, warning
+from kwhatif.results.snapshot_check import Finding
+from kwhatif.whatif.validate.check_references import Known, error, named, warning
 
 
-def device_findings(known: Known) -> Iterator[Found]:
+def device_findings(known: Known) -> Iterator[Finding]:
     """Findings about the devices of claims, and who uses these."""
     claims = known.objects.of(ResourceClaim)
     yield from _allocated(claims, known)
@@ -34,7 +35,7 @@ def device_findings(known: Known) -> Iterator[Found]:
             yield warning("unknown-node", piece, f"is of node {node}, which is not there")
 
 
-def _allocated(claims: Iterable[ResourceClaim], known: Known) -> Iterator[Found]:
+def _allocated(claims: Iterable[ResourceClaim], known: Known) -> Iterator[Finding]:
     """Devices that are not there, and those that several have where one of them has them for itself."""
     there = _devices(known.objects.of(ResourceSlice)) if "ResourceSlice" in known.objects.covered() else None
     holders: dict[DeviceId, list[tuple[ResourceClaim, bool]]] = defaultdict(list)
@@ -72,7 +73,7 @@ def _results(claim: ResourceClaim) -> Sequence[DeviceResult]:
     return (allocation.devices.results if allocation else None) or ()
 
 
-def _used(claims: Iterable[ResourceClaim], known: Known) -> Iterator[Found]:
+def _used(claims: Iterable[ResourceClaim], known: Known) -> Iterator[Finding]:
     """Claims kept for pods that are not there, and pods that run with claims that are not kept for them."""
     users: dict[tuple[str, str], set[str] | None] = {}
     for claim in claims:
@@ -88,7 +89,7 @@ def _used(claims: Iterable[ResourceClaim], known: Known) -> Iterator[Found]:
             yield from _runs_with(pod, users)
 
 
-def _runs_with(pod: Pod, users: dict[tuple[str, str], set[str] | None]) -> Iterator[Found]:
+def _runs_with(pod: Pod, users: dict[tuple[str, str], set[str] | None]) -> Iterator[Finding]:
     for each in pod.spec.resource_claims or ():
         name = claim_name(pod, each)
         mine = users.get((pod.namespace, name)) if name else None

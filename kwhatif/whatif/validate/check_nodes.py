@@ -13,13 +13,14 @@ from kwhatif.api.others import CSINode, VolumeAttachment
 from kwhatif.cluster.pod_requests import amounts
 from kwhatif.cluster.shapes import PodShape
 from kwhatif.results.amounts import spell_amount
-from kwhatif.whatif.validate.check_references import Found, Known, error, warning
+from kwhatif.results.snapshot_check import Finding
+from kwhatif.whatif.validate.check_references import Known, error, warning
 
 _HOSTNAME = "kubernetes.io/hostname"
 _EVERY_ADDRESS = "0.0.0.0"
 
 
-def node_findings(known: Known) -> Iterator[Found]:
+def node_findings(known: Known) -> Iterator[Finding]:
     """Findings about nodes and what is on them."""
     for node in known.objects.of(Node):
         pods = [(pod, shape) for pod in known.pods_on.get(node.name, ()) if (shape := known.shape(pod))]
@@ -36,7 +37,7 @@ def node_findings(known: Known) -> Iterator[Found]:
             )
 
 
-def _over_committed(node: Node, pods: Sequence[tuple[Pod, PodShape]], served: Collection[str]) -> Iterator[Found]:
+def _over_committed(node: Node, pods: Sequence[tuple[Pod, PodShape]], served: Collection[str]) -> Iterator[Finding]:
     """More is asked for than the kubelet would have let in; devices that a class serves are no matter of amounts."""
     asked: Counter[str] = Counter()
     for _, shape in pods:
@@ -57,7 +58,7 @@ def _over_committed(node: Node, pods: Sequence[tuple[Pod, PodShape]], served: Co
             yield error("over-committed", node, text)
 
 
-def _port_conflicts(node: Node, pods: Sequence[tuple[Pod, PodShape]]) -> Iterator[Found]:
+def _port_conflicts(node: Node, pods: Sequence[tuple[Pod, PodShape]]) -> Iterator[Finding]:
     """Two pods that want the same port of the node."""
     users: dict[tuple[str, int], list[tuple[str, Pod]]] = defaultdict(list)
     for pod, shape in pods:
@@ -71,7 +72,7 @@ def _port_conflicts(node: Node, pods: Sequence[tuple[Pod, PodShape]]) -> Iterato
             others.append((address, pod))
 
 
-def _hostnames(nodes: Sequence[Node]) -> Iterator[Found]:
+def _hostnames(nodes: Sequence[Node]) -> Iterator[Finding]:
     """What spreads by hostname takes nodes with one hostname for one."""
     first: dict[str, Node] = {}
     for node in nodes:

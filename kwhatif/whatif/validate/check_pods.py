@@ -10,12 +10,13 @@ from kwhatif.api.core import Pod
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, struct_for
 from kwhatif.api.others import PodDisruptionBudget, PriorityClass
 from kwhatif.api.selectors import Selector, SelectorError
-from kwhatif.whatif.validate.check_references import Found, Known, error, named, warning
+from kwhatif.results.snapshot_check import Finding
+from kwhatif.whatif.validate.check_references import Known, error, named, warning
 
 _SHOWN = 3
 
 
-def pod_findings(known: Known) -> Iterator[Found]:
+def pod_findings(known: Known) -> Iterator[Finding]:
     """Findings about pods and what they belong to."""
     pods = known.objects.of(Pod)
     for pod in known.unfinished:
@@ -32,7 +33,7 @@ def pod_findings(known: Known) -> Iterator[Found]:
     yield from _budgets(pods, known.objects.of(PodDisruptionBudget))
 
 
-def _place(pod: Pod, known: Known) -> Iterator[Found]:
+def _place(pod: Pod, known: Known) -> Iterator[Finding]:
     node, phase, nominated = pod.spec.node_name, pod.status.phase, pod.status.nominated_node_name
     if node and known.lacks("Node", node):
         yield error("unknown-node", pod, f"runs on node {node}, which is not there")
@@ -44,7 +45,7 @@ def _place(pod: Pod, known: Known) -> Iterator[Found]:
         yield warning("unknown-node", pod, f"is nominated to node {nominated}, which is not there")
 
 
-def _claims(pod: Pod, known: Known) -> Iterator[Found]:
+def _claims(pod: Pod, known: Known) -> Iterator[Finding]:
     """Device claims; those of volumes are a matter of storage."""
     made = {s.name: s.resource_claim_name for s in pod.status.resource_claim_statuses or ()}
     for claim in pod.spec.resource_claims or ():
@@ -54,7 +55,7 @@ def _claims(pod: Pod, known: Known) -> Iterator[Found]:
             yield finding("missing-resource-claim", pod, f"uses ResourceClaim {name}, which is not there")
 
 
-def _owners(pods: Iterable[Pod], known: Known) -> Iterator[Found]:
+def _owners(pods: Iterable[Pod], known: Known) -> Iterator[Finding]:
     """Controllers that are not there, each once."""
     orphans: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for pod in pods:
@@ -72,7 +73,7 @@ def _owners(pods: Iterable[Pod], known: Known) -> Iterator[Found]:
         yield warning("missing-owner", f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}", text)
 
 
-def _classes(pods: Iterable[Pod], known: Known) -> Iterator[Found]:
+def _classes(pods: Iterable[Pod], known: Known) -> Iterator[Finding]:
     classes = known.objects.of(PriorityClass)
     values = SYSTEM_CLASSES | {each.name: each.value for each in classes}
     for pod in pods:
@@ -88,7 +89,7 @@ def _classes(pods: Iterable[Pod], known: Known) -> Iterator[Found]:
         yield warning("two-default-classes", f"PriorityClass {other}", text)
 
 
-def _namespaces(known: Known) -> Iterator[Found]:
+def _namespaces(known: Known) -> Iterator[Finding]:
     """Namespaces that are not there, each once."""
     inhabitants: dict[str, list[str]] = defaultdict(list)
     for obj in known.objects:
@@ -99,7 +100,7 @@ def _namespaces(known: Known) -> Iterator[Found]:
         yield error("missing-namespace", f"Namespace {namespace}", f"is not there, but {who} in it")
 
 
-def _budgets(pods: Iterable[Pod], budgets: Iterable[PodDisruptionBudget]) -> Iterator[Found]:
+def _budgets(pods: Iterable[Pod], budgets: Iterable[PodDisruptionBudget]) -> Iterator[Finding]:
     labels: dict[str, set[frozenset[tuple[str, str]]]] = defaultdict(set)
     for pod in pods:
         labels[pod.namespace].add(frozenset((pod.metadata.labels or {}).items()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cached_property
 
 from kwhatif.api.core import Pod
@@ -15,29 +14,24 @@ from kwhatif.cluster.claim_store import Devices
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodShape
+from kwhatif.results.snapshot_check import Finding
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
 from kwhatif.whatif.info.usage import pods_by_node
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """One thing that does not go together."""
-
-    level: str
-    rule: str
-    object: str
-    message: str
-
-
-def error(rule: str, obj: Resource | str, message: str) -> Found:
+def error(rule: str, obj: Resource | str, message: str) -> Finding:
     """What no cluster could hold."""
-    return Found("error", rule, obj if isinstance(obj, str) else named(obj), message)
+    return _finding("error", rule, obj, message)
 
 
-def warning(rule: str, obj: Resource | str, message: str) -> Found:
+def warning(rule: str, obj: Resource | str, message: str) -> Finding:
     """What is rarely meant."""
-    return Found("warning", rule, obj if isinstance(obj, str) else named(obj), message)
+    return _finding("warning", rule, obj, message)
+
+
+def _finding(level: str, rule: str, obj: Resource | str, message: str) -> Finding:
+    return Finding(level=level, rule=rule, object=obj if isinstance(obj, str) else named(obj), message=message)
 
 
 def named(obj: Resource) -> str:

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from kwhatif.api.core import Pod
 from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim, VolumeAttachment
 from kwhatif.cluster.storage import claim_names, class_of_claim
-from kwhatif.whatif.validate.check_references import Found, Known, error, warning
+from kwhatif.results.snapshot_check import Finding
+from kwhatif.whatif.validate.check_references import Known, error, warning
 
 
-def storage_findings(known: Known) -> Iterator[Found]:
+def storage_findings(known: Known) -> Iterator[Finding]:
     """Findings about the volumes of pods, claims and what they are bound to."""
     for pod in known.unfinished:
         yield from _of_pod(pod, known)
@@ -28,7 +29,7 @@ def storage_findings(known: Known) -> Iterator[Found]:
             yield warning("claim-without-volume", attachment, f"attaches volume {name}, which is not there")
 
 
-def _of_pod(pod: Pod, known: Known) -> Iterator[Found]:
+def _of_pod(pod: Pod, known: Known) -> Iterator[Finding]:
     for name, _ in claim_names(pod):
         if known.lacks("PersistentVolumeClaim", name, pod.namespace):
             # A pod may wait for its claim; it cannot run without it.
@@ -36,7 +37,7 @@ def _of_pod(pod: Pod, known: Known) -> Iterator[Found]:
             yield finding("missing-claim", pod, f"uses PersistentVolumeClaim {name}, which is not there")
 
 
-def _of_claim(claim: PersistentVolumeClaim, volumes: dict[str, PersistentVolume], known: Known) -> Iterator[Found]:
+def _of_claim(claim: PersistentVolumeClaim, volumes: dict[str, PersistentVolume], known: Known) -> Iterator[Finding]:
     wanted, name = class_of_claim(claim), claim.spec.volume_name
     if not name:
         if claim.status.phase == "Bound":
@@ -56,7 +57,7 @@ def _of_claim(claim: PersistentVolumeClaim, volumes: dict[str, PersistentVolume]
         yield error("claim-volume-mismatch", claim, text)
 
 
-def _of_volume(volume: PersistentVolume, known: Known) -> Iterator[Found]:
+def _of_volume(volume: PersistentVolume, known: Known) -> Iterator[Finding]:
     ref = volume.spec.claim_ref
     if ref is None or volume.status.phase != "Bound":
         # One that was released keeps its reference, and one may be kept for a claim that is still to come.

@@ -6,7 +6,7 @@ hold, but rarely on purpose. Nothing is said of references to kinds that the sna
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from kwhatif.api.kinds import KINDS
 from kwhatif.errors import InputError
@@ -19,33 +19,25 @@ from kwhatif.versions import Features
 from kwhatif.whatif.validate.check_devices import device_findings
 from kwhatif.whatif.validate.check_nodes import node_findings
 from kwhatif.whatif.validate.check_pods import pod_findings
-from kwhatif.whatif.validate.check_references import Found, Known
+from kwhatif.whatif.validate.check_references import Known, warning
 from kwhatif.whatif.validate.check_storage import storage_findings
 
 
 def validate(paths: Sequence[str], features: Features, *, strict: bool = False) -> CheckResult:
     """All that is wrong with the files. ``strict`` lets warnings count. Raises InputError if they cannot be opened."""
     read = _read(paths)
-    findings = [
-        Finding(level="error", rule=p.rule, object=p.object, source=p.place.source, place=p.place.path, message=p.text)
-        for p in read.problems
-    ]
-    findings += [
-        Finding(level=f.level, rule=f.rule, object=f.object, source="", place="", message=f.message)
-        for f in check(read.snapshot, features, read.misread)
-    ]
     return CheckResult(
         source=read.snapshot.source,
         objects=len(read.snapshot.objects)
         + sum(len(o) for kind, o in read.snapshot.whole.items() if kind not in KINDS),
-        findings=tuple(findings),
+        findings=(*read.problems, *check(read.snapshot, features, read.misread)),
         strict=strict,
     )
 
 
 def check(
     snapshot: Snapshot, features: Features, misread: Collection[tuple[str, str, str]] = frozenset()
-) -> list[Found]:
+) -> list[Finding]:
     """What does not go together, errors first. ``misread`` objects (kind, namespace, name) could not be read."""
     known = Known(snapshot, features, misread)
     found = {
@@ -74,10 +66,9 @@ def _read(paths: Sequence[str]) -> Lenient:
         return read
 
 
-def _while_reading(snapshot: Snapshot) -> list[Found]:
+def _while_reading(snapshot: Snapshot) -> Iterator[Finding]:
     """What the snapshot itself says it is short of."""
-    found = [
-        Found("warning", "unreadable-kind", kind, f"could not be read: {reason}")
-        for kind, reason in snapshot.unreadable.items()
-    ]
-    return found + [Found("warning", "changed-while-read", "", text) for text in snapshot.inconsistencies]
+    for kind, reason in snapshot.unreadable.items():
+        yield warning("unreadable-kind", kind, f"could not be read: {reason}")
+    for text in snapshot.inconsistencies:
+        yield warning("changed-while-read", "", text)
