@@ -205,6 +205,11 @@ class Objects:
         """Have these objects of one kind, in place of those there were."""
         self._by_kind[kind.__name__] = list(objs)
 
+    def put_if_any(self, kind: type[T], objs: Iterable[T]) -> None:
+        """The same; a kind of which there is nothing stays unknown."""
+        if kept := list(objs):
+            self.put(kind, kept)
+
     def of(self, kind: type[T]) -> list[T]:
         """All objects of one kind, in the order given."""
         return cast("list[T]", self._by_kind.get(kind.__name__, []))

@@ -42,7 +42,7 @@ def settle_volumes(objects: Objects, new: Iterable[object]) -> list[str]:
     mine = {(type(obj), obj.namespace, obj.name) for obj in new if isinstance(obj, Resource)}
     if not any(kind in (PersistentVolume, PersistentVolumeClaim, StorageClass) for kind, _, _ in mine):
         return []
-    _store(objects, StorageClass, (_completed(each) for each in objects.of(StorageClass)))
+    objects.put_if_any(StorageClass, (_completed(each) for each in objects.of(StorageClass)))
     fresh = {each.name for each in objects.of(PersistentVolume) if (PersistentVolume, "", each.name) in mine}
     volumes = {v.name: _available(v) if v.name in fresh else v for v in objects.of(PersistentVolume)}
     run = _Controller(volumes, {each.name: each for each in objects.of(StorageClass)})
@@ -50,8 +50,8 @@ def settle_volumes(objects: Objects, new: Iterable[object]) -> list[str]:
     for claim in objects.of(PersistentVolumeClaim):
         ours = (PersistentVolumeClaim, claim.namespace, claim.name) in mine
         claims.append(run.settle(claim, run.volumes.keys() if ours else fresh, provision=ours))
-    _store(objects, PersistentVolumeClaim, claims)
-    _store(objects, PersistentVolume, run.volumes.values())
+    objects.put_if_any(PersistentVolumeClaim, claims)
+    objects.put_if_any(PersistentVolume, run.volumes.values())
     return run.told
 
 
@@ -65,13 +65,6 @@ def claim_arrives(storage: Storage, claim: PersistentVolumeClaim) -> None:
         # Of a class that waits for no consumer the scheduler takes no volume: who has one stands in the volume.
         among.update(volume.name for volume in storage.volumes_of_class(class_of_claim(claim)))
     storage.add_claim(run.settle(claim, sorted(among), provision=True))
-
-
-def _store(objects: Objects, kind: type[R], now: Iterable[R]) -> None:
-    """Keep what became of a kind; one of which there is nothing stays unknown."""
-    kept = list(now)
-    if kept:
-        objects.put(kind, kept)
 
 
 def _completed(one: StorageClass) -> StorageClass:

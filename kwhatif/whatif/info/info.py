@@ -10,7 +10,6 @@ from datetime import datetime
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import GROUPS
 from kwhatif.cluster.cluster import FINISHED
-from kwhatif.cluster.pod_requests import amounts
 from kwhatif.results.snapshot_info import (
     ClassUse,
     DeviceUse,
@@ -24,7 +23,7 @@ from kwhatif.results.snapshot_info import (
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
 from kwhatif.whatif.info.pools import pool_of, zone_of
-from kwhatif.whatif.info.usage import Requests, pods_by_node
+from kwhatif.whatif.info.usage import Requests, pods_by_node, room_of
 
 MOST_REASONS = 10
 _FIRST = ("cpu", "memory", "ephemeral-storage", "pods")
@@ -96,9 +95,7 @@ def _rows(nodes: Sequence[Node], pods: Sequence[Pod], features: Features, by: st
         for pod in mine:
             requested.update(requests.of(pod))
         requested["pods"] = len(mine)
-        allocatable = amounts(node.status.for_pods)
-        most = node.status.for_pods.get("pods")
-        allocatable["pods"] = most.value() if most else 0
+        allocatable = room_of(node)
         ready = all(c.status == "True" for c in node.status.conditions or () if c.type == "Ready")
         cordoned = bool(node.spec.unschedulable)
         rows.append(_Row(node, pool_of(node, by), zone_of(node), ready, cordoned, len(mine), allocatable, requested))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from kwhatif.api.core import Pod
+from kwhatif.api.core import Node, Pod
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.pod_requests import amounts, pod_requests
@@ -38,6 +38,12 @@ class Requests:
         if found is None:
             found = self._known[key] = amounts(pod_requests(pod, self._features, with_status=True))
         return found
+
+
+def room_of(node: Node) -> dict[str, int]:
+    """What a node has for pods, in units as ``Requests`` has them, and how many may run there."""
+    most = node.status.for_pods.get("pods")
+    return {**amounts(node.status.for_pods), "pods": most.value() if most else 0}
 
 
 def pods_by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:

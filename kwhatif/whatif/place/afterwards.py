@@ -12,7 +12,6 @@ from kwhatif.api.core import Condition, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
-from kwhatif.api.meta import Resource
 from kwhatif.api.others import ObjectReference, PersistentVolume, PersistentVolumeClaim, ReplicaSet
 from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.cluster.storage import SELECTED_NODE, Storage
@@ -60,7 +59,7 @@ def afterwards(
     _store_whole(later, expanded)
     later.objects.put(Pod, _pods(snapshot.objects.of(Pod), end))
     _store_volumes(later.objects, end.cluster.storage)
-    _store(later.objects, ResourceClaim, end.cluster.devices.claims.values())
+    later.objects.put_if_any(ResourceClaim, end.cluster.devices.claims.values())
     for kind in later.by_kind():
         if kind not in covered and kind not in whole:
             later.unreadable = {kind: _ONLY_PLACED, **later.unreadable}
@@ -96,13 +95,6 @@ def _left(pod: Pod, cluster: Cluster) -> bool:
     return not finished and bool(pod.spec.node_name) and cluster.columns.row(pod.spec.node_name or "") is not None
 
 
-def _store(objects: Objects, kind: type[Resource], now: Iterable[Resource]) -> None:
-    """A kind of which there is nothing stays unknown."""
-    kept = list(now)
-    if kept:
-        objects.put(kind, kept)
-
-
 def _store_volumes(objects: Objects, storage: Storage) -> None:
     """Claims and volumes know each other; where one is being made, the claim knows its node."""
     claims = []
@@ -112,7 +104,7 @@ def _store_volumes(objects: Objects, storage: Storage) -> None:
             claims.append(replace(claim, metadata=replace(claim.metadata, annotations=notes)))
         else:
             claims.append(claim)
-    _store(objects, PersistentVolumeClaim, claims)
+    objects.put_if_any(PersistentVolumeClaim, claims)
     kept = []
     for name, key in storage.reserved.items():
         claim = storage.claims[key]
@@ -122,7 +114,7 @@ def _store_volumes(objects: Objects, storage: Storage) -> None:
         volume = storage.volumes[name]
         kept.append(replace(volume, spec=replace(volume.spec, claim_ref=ref)))
     by_name = {volume.name: volume for volume in kept}
-    _store(objects, PersistentVolume, [by_name.get(each.name, each) for each in objects.of(PersistentVolume)])
+    objects.put_if_any(PersistentVolume, [by_name.get(each.name, each) for each in objects.of(PersistentVolume)])
     settle_volumes(objects, kept)
 
 

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Sequence
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.others import CSINode, VolumeAttachment
-from kwhatif.cluster.pod_requests import amounts
 from kwhatif.cluster.shapes import PodShape
 from kwhatif.results.amounts import spell_amount
 from kwhatif.results.snapshot_check import Finding
+from kwhatif.whatif.info.usage import room_of
 from kwhatif.whatif.validate.check_references import Known, error, warning
 
 _HOSTNAME = "kubernetes.io/hostname"
@@ -43,9 +43,7 @@ def _over_committed(node: Node, pods: Sequence[tuple[Pod, PodShape]], served: Co
     for _, shape in pods:
         asked.update(shape.score_requests)
     asked["pods"] = len(pods)
-    allocatable = amounts(node.status.for_pods)
-    most = node.status.for_pods.get("pods")
-    allocatable["pods"] = most.value() if most else 0
+    allocatable = room_of(node)
     for name, amount in sorted(asked.items()):
         there = allocatable.get(name, 0)
         if amount > there and (there or name not in served):
