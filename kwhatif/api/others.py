@@ -28,6 +28,8 @@ class StatefulSet(Resource):
 
 class PodDisruptionBudgetSpec(Base):
     selector: LabelSelector | None = None
+    max_unavailable: str | int | None = None
+    min_available: str | int | None = None
     unhealthy_pod_eviction_policy: str | None = None
 
 

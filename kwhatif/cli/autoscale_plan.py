@@ -1,4 +1,4 @@
-"""``kwhatif autoscale plan``: which nodes would cluster-autoscaler add or remove?"""
+"""``kwhatif autoscale plan``: which nodes would cluster-autoscaler or Karpenter add or remove?"""
 
 from __future__ import annotations
 
@@ -29,14 +29,25 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @grouped
 def plan(
     snapshot: Snapshots,
-    groups: Annotated[
-        str,
-        option("--groups", metavar="FILE", help="The node groups and the autoscaler's flags: a NodeGroups document."),
-    ],
     files: Annotated[
         list[str] | None,
         argument(metavar="FILE", help="Manifests: files, directories, or '-' for stdin. None: pods of the snapshot."),
     ] = None,
+    groups: Annotated[
+        str,
+        option("--groups", metavar="FILE", help="cluster-autoscaler's groups and flags: a NodeGroups document."),
+    ] = "",
+    catalogue: Annotated[
+        str,
+        option("--catalogue", metavar="FILE", help="What the cloud offers to Karpenter: an InstanceTypes document."),
+    ] = "",
+    node_pools: Annotated[
+        list[str] | None,
+        option("--node-pools", metavar="FILE", help="Manifests of NodePools, in place of those of the snapshot."),
+    ] = None,
+    consolidate: Annotated[
+        bool, typer.Option("--consolidate", help="Also say which nodes Karpenter gives back, and why others stay.")
+    ] = False,
     namespace: Namespace = "default",
     scale_down: Annotated[
         bool, typer.Option("--scale-down", help="Also say which nodes are unneeded, and what keeps each other one.")
@@ -64,25 +75,46 @@ def plan(
     engine: EngineOptions,
     edits: EditOptions,
 ) -> None:
-    """Say what cluster-autoscaler 1.36 would do with pods that find no node, and with nodes that are hardly used.
+    """Say what cluster-autoscaler 1.36 or Karpenter 1.13 would do with pods that find no node, and with nodes that are
+    hardly used: the one with --groups, the other with --catalogue, both with both.
 
     The scheduler goes first, with the pods of the manifests and those that wait in the snapshot. What it leaves without
-    a node is what the autoscaler looks at: its options, the expander's choice, the plan, and why no group helps a pod.
+    a node is what the autoscaler looks at: its options, the expander's choice, the plan, and why no group helps a pod;
+    or the NodeClaims that are made, what they cost, and why no NodePool helps a pod.
 
     Exit codes: 0 every pod has a node or one comes for it, 1 some pod gets none, 2 usage or input error.
     """
     from kwhatif.golang.duration import SECOND, Duration
-    from kwhatif.report.autoscale_text import autoscale_blocks
-    from kwhatif.whatif.autoscale.question import Autoscale
+    from kwhatif.whatif.autoscale.question import Autoscale, Autoscalers, Karpenter
     from kwhatif.whatif.stages.question import Case
     from kwhatif.whatif.stages.sequence import ask
 
-    check_stdin(*(files or ()), *snapshot, groups, engine.policy, *(edits.edits or ()))
+    if not groups and not catalogue:
+        raise UsageError("expected --groups FILE (cluster-autoscaler) or --catalogue FILE (Karpenter), found neither")
+    if not catalogue and (node_pools or consolidate):
+        raise UsageError("--node-pools and --consolidate are about Karpenter: they take --catalogue FILE")
+    if not groups and (scale_down or until_quiet):
+        raise UsageError("--scale-down and --until-quiet are about cluster-autoscaler: they take --groups FILE")
+    check_stdin(*(files or ()), *snapshot, groups, catalogue, *(node_pools or ()), engine.policy, *(edits.edits or ()))
     try:
         seconds = Duration.parse(provision_time) // SECOND
     except ValueError as error:
         raise UsageError(f"--provision-time: {error}") from None
     provision = seconds if until_quiet else None
-    question = Autoscale(groups=groups, scale_down=scale_down, orders=orders, provision=provision)
-    result = ask(question, Case(Inputs(snapshot, files or (), namespace, edits or None, reading), engine))
-    finish(rendered(result, output, lambda: autoscale_blocks(result)), result.exit_code, result.notes)
+    case = Case(Inputs(snapshot, files or (), namespace, edits or None, reading), engine)
+    by_groups = Autoscale(groups=groups, scale_down=scale_down, orders=orders, provision=provision)
+    by_pools = Karpenter(catalogue=catalogue, node_pools=tuple(node_pools or ()), consolidate=consolidate)
+    if not catalogue:
+        from kwhatif.report.autoscale_text import autoscale_blocks
+
+        loop = ask(by_groups, case)
+        finish(rendered(loop, output, lambda: autoscale_blocks(loop)), loop.exit_code, loop.notes)
+        return
+    from kwhatif.report.karpenter_text import autoscalers_blocks, karpenter_blocks
+
+    if groups:
+        both = ask(Autoscalers(by_groups, by_pools), case)
+        finish(rendered(both, output, lambda: autoscalers_blocks(both)), both.exit_code, both.notes)
+        return
+    round_ = ask(by_pools, case)
+    finish(rendered(round_, output, lambda: karpenter_blocks(round_)), round_.exit_code, round_.notes)

@@ -14,6 +14,7 @@ from typing import Any
 from kwhatif.api.json_schema import components, document_schema
 from kwhatif.redaction import translation_file
 from kwhatif.results.gate import GateResult
+from kwhatif.results.karpenter import KarpenterResult
 from kwhatif.results.parts import Result
 from kwhatif.results.place import PlaceResult
 from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
@@ -84,6 +85,10 @@ def gate_report_schema() -> Schema:
 
 def place_result_schema() -> Schema:
     return _result_schema("place-result", PlaceResult, "Where kwhatif place puts pods")
+
+
+def karpenter_result_schema() -> Schema:
+    return _result_schema("karpenter-result", KarpenterResult, "What Karpenter would do, by kwhatif autoscale")
 
 
 def _result_schema(name: str, result: type[Result], purpose: str) -> Schema:
@@ -174,6 +179,7 @@ SCHEMAS = {
     "gate-policy": gate_policy_schema,
     "gate-report": gate_report_schema,
     "instance-types": instance_types_schema,
+    "karpenter-result": karpenter_result_schema,
     "node-groups": node_groups_schema,
     "place-result": place_result_schema,
     "scenario": scenario_schema,

@@ -25,6 +25,7 @@ from msgspec import Meta
 
 from kwhatif.api.alike import did_you_mean
 from kwhatif.api.core import ResourceList
+from kwhatif.api.mismatch import step
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
 from kwhatif.autoscaling.karpenter.exact_amounts import amounts
 from kwhatif.autoscaling.karpenter.scheduler import Settings
@@ -146,7 +147,7 @@ def known_catalogue(file: InstanceTypesFile, source: str = "") -> KnownCatalogue
         for number, name in enumerate(offered):
             if name not in names:
                 problem = f"there is no type {name}{did_you_mean(name, names)}"
-                raise InputError(problem, place=f"$.nodePools[{pool!r}][{number}]")
+                raise InputError(problem, place=f"$.nodePools{step(pool)}[{number}]")
     return KnownCatalogue(
         Catalogue([type_.as_instance_type() for type_ in file.types]),
         file.node_pools,

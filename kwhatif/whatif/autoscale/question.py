@@ -1,15 +1,20 @@
-"""``autoscale`` as a question."""
+"""``autoscale`` as a question: of cluster-autoscaler, of Karpenter, and of both."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec.structs import replace
 
 from kwhatif.results.autoscale import AutoscaleResult
+from kwhatif.results.karpenter import AutoscalersResult, KarpenterResult
+from kwhatif.results.place import PlaceResult
 from kwhatif.whatif.autoscale.autoscale import autoscale, groups_of
-from kwhatif.whatif.place.place import place
+from kwhatif.whatif.autoscale.node_groups_document import KnownGroups
+from kwhatif.whatif.place.afterwards import End, afterwards
+from kwhatif.whatif.place.place import placed
 from kwhatif.whatif.session import Asked
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
@@ -39,10 +44,13 @@ class Autoscale(Question[AutoscaleResult]):
     def answer(self, cases: Sequence[Case], notes: Notes) -> AutoscaleResult:
         (case,) = cases
         known = groups_of(self.groups, case.snapshot, notes)
-        placed = place(case.session, case.asked, rollouts=case.expanded.rollouts, others=case.others)
-        result = autoscale(
+        return self.after(placed(case.session, case.asked, **_beside(case))[0], case, known)
+
+    def after(self, result: PlaceResult, case: Case, known: KnownGroups) -> AutoscaleResult:
+        """Once the scheduler has placed what it could."""
+        found = autoscale(
             case.session,
-            placed,
+            result,
             case.asked,
             known,
             scale_down=self.scale_down,
@@ -50,4 +58,66 @@ class Autoscale(Question[AutoscaleResult]):
             provision=self.provision,
             now=case.inputs.now,
         )
-        return replace(result, **case.refused)
+        return replace(found, **case.refused)
+
+
+@dataclass(frozen=True)
+class Karpenter(Question[KarpenterResult]):
+    """What would Karpenter do with these pods, and with those that wait in the snapshot?
+
+    ``catalogue`` is the file with the instance types; ``node_pools`` are files with NodePools, instead of those of the
+    snapshot. With ``consolidate`` also: which nodes would it give back?
+    """
+
+    catalogue: str
+    node_pools: Sequence[str] = ()
+    consolidate: bool = False
+    with_pending: bool = True
+
+    def needs_pods(self, case: Case) -> bool:
+        return bool(case.inputs.manifests)
+
+    def pods(self, case: Case) -> list[Asked]:
+        return [item for item in super().pods(case) if not item.pod.metadata.deletion_timestamp]
+
+    def answer(self, cases: Sequence[Case], notes: Notes) -> KarpenterResult:
+        (case,) = cases
+        return self.after(*placed(case.session, case.asked, **_beside(case)), case)
+
+    def after(self, result: PlaceResult, end: End, case: Case) -> KarpenterResult:
+        """Once the scheduler has placed what it could."""
+        from kwhatif.whatif.autoscale.instance_types_document import read_catalogue
+        from kwhatif.whatif.autoscale.karpenter_plan import karpenter, pools_of
+
+        pools, known = pools_of(case.snapshot, self.node_pools), read_catalogue(self.catalogue)
+        later = afterwards(case.snapshot, case.edited.covered, case.expanded, end)
+        found = karpenter(later, result, known, pools, consolidation=self.consolidate, now=case.inputs.now)
+        return replace(found, **case.refused)
+
+
+@dataclass(frozen=True)
+class Autoscalers(Question[AutoscalersResult]):
+    """What would both do, each for its own nodes?"""
+
+    cluster_autoscaler: Autoscale
+    karpenter: Karpenter
+    with_pending: bool = True
+
+    def needs_pods(self, case: Case) -> bool:
+        return self.karpenter.needs_pods(case)
+
+    def pods(self, case: Case) -> list[Asked]:
+        return self.karpenter.pods(case)
+
+    def answer(self, cases: Sequence[Case], notes: Notes) -> AutoscalersResult:
+        (case,) = cases
+        known = groups_of(self.cluster_autoscaler.groups, case.snapshot, notes)
+        result, end = placed(case.session, case.asked, **_beside(case))
+        bought = self.karpenter.after(result, end, case)
+        return AutoscalersResult(
+            cluster_autoscaler=self.cluster_autoscaler.after(result, case, known), karpenter=bought
+        )
+
+
+def _beside(case: Case) -> dict[str, Any]:
+    return {"rollouts": case.expanded.rollouts, "others": case.others}

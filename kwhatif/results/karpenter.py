@@ -1,0 +1,134 @@
+"""What Karpenter would do: which machines it would buy for which pods, and which nodes it would give back."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kwhatif.results.autoscale import AutoscaleResult
+from kwhatif.results.parts import Fidelity, Result, Value
+from kwhatif.results.place import FailedCreate, Refusal
+
+
+class Machine(Value, frozen=True, kw_only=True):
+    """A NodeClaim to be: ``types`` are those left, the cheapest first; ``price`` is the least by the hour, that of
+    ``type`` in ``zone`` as ``capacity_type``. ``cost`` is that a month.
+
+    ``requirements`` are in Karpenter's words, ``requests`` those of its pods and daemons together.
+    """
+
+    node_pool: str
+    pods: tuple[str, ...]
+    requests: dict[str, str]
+    requirements: tuple[str, ...]
+    types: tuple[str, ...]
+    type: str = ""
+    zone: str = ""
+    capacity_type: str = ""
+    price: float | None = None
+    cost: float | None = None
+
+
+class PoolRefusal(Value, frozen=True, kw_only=True):
+    """Why a NodePool buys no machine for a pod, in Karpenter's words; ``nearest`` is what alone stands in the way."""
+
+    node_pool: str
+    reasons: tuple[str, ...]
+    nearest: str = ""
+
+
+class PodPlan(Value, frozen=True, kw_only=True):
+    """What becomes of a pod.
+
+    ``outcome`` is ``placed`` (by the scheduler, on ``node``), ``existing`` (Karpenter expects it on ``node``), ``new``
+    (a machine of ``node_pool`` is bought for it, the one of number ``machine``, from 1), ``helpless`` (no NodePool can
+    help, by ``refusals``) or ``ignored`` (for what ``message`` says). ``given_up`` are the preferences that it had to
+    let go, with how many of each.
+    """
+
+    pod: str
+    outcome: str
+    node: str = ""
+    node_pool: str = ""
+    machine: int | None = None
+    given_up: dict[str, int]
+    message: str = ""
+    refusals: tuple[PoolRefusal, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        return self.outcome in ("placed", "existing", "new")
+
+
+class Consolidation(Value, frozen=True, kw_only=True):
+    """What a ``method`` (``empty``, ``multi`` or ``single``) comes to by itself: ``decision`` is ``delete``,
+    ``replace`` or ``nothing``. ``moves`` says where pods go; ``savings`` are by the hour, ``monthly`` by the month.
+    """
+
+    method: str
+    decision: str
+    nodes: tuple[str, ...] = ()
+    moves: dict[str, str]
+    replacements: tuple[Machine, ...] = ()
+    savings: float = 0.0
+    monthly: float = 0.0
+
+
+class NodePlan(Value, frozen=True, kw_only=True):
+    """Whether a node goes with the command that comes first; if not, ``reasons`` say why."""
+
+    node: str
+    node_pool: str
+    type: str
+    price: float | None = None
+    goes: bool
+    reasons: tuple[str, ...] = ()
+
+
+class KarpenterResult(Result, frozen=True, kw_only=True):
+    """What one round of Karpenter would do.
+
+    ``incomplete`` is what the catalogue says is missing. ``price`` is what all new machines cost by the hour, each at
+    its cheapest, ``cost`` the same a month. ``skipped`` are NodePools that take no part, with the reason.
+    ``consolidations`` and ``nodes`` are there if consolidation was asked for: the first command of the three methods
+    is what is carried out.
+    """
+
+    rows: ClassVar[str] = "pods"
+
+    kind: str = "Karpenter"
+    catalogue: str
+    incomplete: str = ""
+    machines: tuple[Machine, ...] = ()
+    price: float | None = None
+    cost: float | None = None
+    pods: tuple[PodPlan, ...] = ()
+    skipped: dict[str, str]
+    consolidations: tuple[Consolidation, ...] = ()
+    nodes: tuple[NodePlan, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
+    fidelity: Fidelity
+
+    @property
+    def exit_code(self) -> int:
+        """0 if every pod has a node, or one comes for it."""
+        return 0 if all(pod.good or pod.outcome == "ignored" for pod in self.pods) else 1
+
+
+class AutoscalersResult(Result, frozen=True, kw_only=True):
+    """What both autoscalers would do, each for its own nodes and all pods that find none."""
+
+    kind: str = "Autoscalers"
+    cluster_autoscaler: AutoscaleResult
+    karpenter: KarpenterResult
+
+    @property
+    def stands_on(self) -> tuple[Fidelity, ...]:
+        return (self.karpenter.fidelity,)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if every pod has a node, or one of them gets it one."""
+        helped = {pod.pod for pod in self.cluster_autoscaler.pods if pod.good}
+        helped.update(pod.pod for pod in self.karpenter.pods if pod.good)
+        return 0 if all(pod.pod in helped or pod.outcome == "ignored" for pod in self.karpenter.pods) else 1

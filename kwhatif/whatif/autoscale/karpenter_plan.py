@@ -1,0 +1,256 @@
+"""The scheduler first, then a round of Karpenter about what has no node, in words and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from kwhatif.api.core import Condition, Pod
+from kwhatif.api.node_pools import NodePool, NodePoolStatus
+from kwhatif.api.others import PodDisruptionBudget
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue
+from kwhatif.autoscaling.karpenter.consolidation import METHODS, Command, alone, consolidate
+from kwhatif.autoscaling.karpenter.known_labels import INSTANCE_TYPE, NODE_POOL
+from kwhatif.autoscaling.karpenter.new_claim import NewClaim
+from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate
+from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld, Provisioning, provision
+from kwhatif.autoscaling.karpenter.requirements import Requirements, both
+from kwhatif.autoscaling.karpenter.wants import Wants
+from kwhatif.cluster.shapes import start_time
+from kwhatif.errors import UsageError
+from kwhatif.results.amounts import counted, spell_amount
+from kwhatif.results.karpenter import (
+    Consolidation,
+    KarpenterResult,
+    Machine,
+    NodePlan,
+    PodPlan,
+    PoolRefusal,
+)
+from kwhatif.results.place import PlaceResult
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.load import load_snapshot
+from kwhatif.whatif.autoscale.autoscale import HOURS_A_MONTH
+from kwhatif.whatif.autoscale.instance_types_document import KnownCatalogue
+
+_READY = NodePoolStatus(conditions=[Condition(type="Ready", status="True")])
+
+
+def karpenter(
+    later: Snapshot,
+    placed: PlaceResult,
+    known: KnownCatalogue,
+    pools: Sequence[NodePool],
+    *,
+    consolidation: bool = False,
+    now: datetime | None = None,
+) -> KarpenterResult:
+    """One round, of the cluster as it is once the scheduler has ``placed`` what it could."""
+    world = world_of(later, known, pools, now)
+    found = provision(world)
+    machines = tuple(_machine(claim, world.catalogue) for claim in found.round.claims)
+    prices = [each.price for each in machines if each.price is not None]
+    price = sum(prices) if prices and len(prices) == len(machines) else None
+    unready = {pool.name: "it is not ready, is going, or is of a fixed size" for pool in pools if not pool.takes_part}
+    result = KarpenterResult(
+        catalogue=known.source,
+        incomplete=known.incomplete,
+        machines=machines,
+        price=_rounded(price),
+        cost=_monthly(price),
+        pods=tuple(_pods(placed, found, world)),
+        skipped=dict(sorted((unready | found.round.skipped).items())),
+        fidelity=placed.fidelity,
+    )
+    return _with_consolidation(result, world) if consolidation else result
+
+
+def pools_of(snapshot: Snapshot, files: Sequence[str]) -> list[NodePool]:
+    """The NodePools of the files, or of the snapshot where no file is named. One of which no condition is known is
+    taken to be ready. Raises InputError, and UsageError if there is none.
+    """
+    pools = (load_snapshot(files) if files else snapshot).objects.of(NodePool)
+    if not pools:
+        where = ", ".join(files) or snapshot.source or "the snapshot"
+        raise UsageError(f"{where}: expected NodePools, found none (--node-pools FILE reads some)")
+    return [pool if pool.status.conditions else replace(pool, status=_READY) for pool in pools]
+
+
+def world_of(
+    later: Snapshot, known: KnownCatalogue, pools: Sequence[NodePool], now: datetime | None = None
+) -> KarpenterWorld:
+    """What Karpenter sees of a cluster in which the scheduler has given up on the pods that wait."""
+    seen = now.astimezone(UTC).isoformat() if now else later.taken_at or datetime.now(UTC).isoformat()
+    return KarpenterWorld(
+        start_time(seen.replace("+00:00", "Z")),
+        later.objects,
+        [pod for pod in later.objects.of(Pod) if not pod.spec.node_name],
+        pools,
+        known.catalogue,
+        known.offered,
+        known.settings,
+        later.whole.get("DaemonSet", ()),
+        [to_builtins(each) for each in later.objects.of(PodDisruptionBudget)],
+    )
+
+
+def _rounded(price: float | None) -> float | None:
+    return None if price is None else round(price, 6)
+
+
+def _monthly(price: float | None) -> float | None:
+    return None if price is None else round(price * HOURS_A_MONTH, 2)
+
+
+def _machine(claim: NewClaim, catalogue: Catalogue) -> Machine:
+    requirements = claim.created()
+    cheapest = catalogue.cheapest(claim.types, requirements)
+    offer = cheapest[1] if cheapest else None
+    return Machine(
+        node_pool=claim.template.name,
+        pods=tuple(wants.key for wants in claim.pods),
+        requests=_spelt(claim.requests),
+        requirements=tuple(str(requirements[key]) for key in sorted(requirements) if key != INSTANCE_TYPE),
+        types=tuple(catalogue.types[row].name for row in claim.types),
+        type=catalogue.types[cheapest[0]].name if cheapest else "",
+        zone=offer.zone if offer else "",
+        capacity_type=offer.capacity_type if offer else "",
+        price=_rounded(offer.price) if offer else None,
+        cost=_monthly(offer.price) if offer else None,
+    )
+
+
+def _spelt(requests: Mapping[str, int]) -> dict[str, str]:
+    return {name: _amount(name, amount) for name, amount in sorted(requests.items())}
+
+
+def _amount(name: str, thousandths: int) -> str:
+    return spell_amount(name, thousandths if name == "cpu" else -(-thousandths // 1000))
+
+
+# --- pods
+
+
+def _pods(placed: PlaceResult, found: Provisioning, world: KarpenterWorld) -> Iterator[PodPlan]:
+    result = found.round
+    machines = {wants.key: number for number, claim in enumerate(result.claims, 1) for wants in claim.pods}
+    asked = {f"{pod.namespace}/{pod.name}": pod for pod in world.pending}
+    told = {each.pod for each in placed.placements}
+    for each in placed.placements:
+        given_up = dict(result.relaxed.get(each.pod, {}))
+        if each.good and each.node:
+            yield PodPlan(pod=each.pod, outcome="placed", node=each.node, given_up={})
+        elif each.pod in result.placed:
+            yield PodPlan(pod=each.pod, outcome="existing", node=result.placed[each.pod], given_up=given_up)
+        elif each.pod in machines:
+            number = machines[each.pod]
+            pool = result.claims[number - 1].template.name
+            yield PodPlan(pod=each.pod, outcome="new", node_pool=pool, machine=number, given_up=given_up)
+        elif each.pod in result.errors:
+            refusals = tuple(_refusals(asked[each.pod], result.refused[each.pod], world))
+            reasons = "; ".join(result.errors[each.pod])
+            yield PodPlan(pod=each.pod, outcome="helpless", given_up={}, message=reasons, refusals=refusals)
+        elif each.pod in found.ignored:
+            reasons = "; ".join(found.ignored[each.pod])
+            yield PodPlan(pod=each.pod, outcome="helpless", given_up={}, message=reasons)
+        else:
+            yield PodPlan(pod=each.pod, outcome="ignored", given_up={}, message=each.message)
+    # Pods of nodes that are on their way out need another place, too.
+    for pod in sorted((machines.keys() | result.placed.keys()) - told):
+        number = machines.get(pod, 0)
+        pool = result.claims[number - 1].template.name if number else ""
+        outcome, node = ("new", "") if number else ("existing", result.placed[pod])
+        yield PodPlan(pod=pod, outcome=outcome, node=node, node_pool=pool, machine=number or None, given_up={})
+
+
+def _refusals(pod: Pod, refused: Mapping[str, Sequence[str]], world: KarpenterWorld) -> Iterator[PoolRefusal]:
+    pools = {offer.pool.name: offer for offer in world.offers}
+    for name, reasons in refused.items():
+        pool, wants = pools[name].pool, Wants.of(pod)
+        asked = both(NodeClaimTemplate(pool).requirements, *wants.strict_requirements.values())
+        rows = frozenset(pools[name].types.tolist())
+        yield PoolRefusal(
+            node_pool=name, reasons=tuple(reasons), nearest=_nearest(world.catalogue, rows, asked, wants.requests)
+        )
+
+
+def _nearest(catalogue: Catalogue, rows: frozenset[int], asked: Requirements, requests: Mapping[str, int]) -> str:
+    """What alone keeps some type from suiting: a label, or an amount. Nothing if none does, or none alone."""
+
+    def left(requirements: Requirements, amounts: Mapping[str, int]) -> list[int]:
+        masks = (catalogue.compatible(requirements), catalogue.fitting(amounts), catalogue.offered(requirements))
+        return [row for row in sorted(rows) if all(mask[row] for mask in masks)]
+
+    if left(asked, requests):
+        return ""
+    found = []
+    for name in sorted(requests):
+        there = left(asked, {key: amount for key, amount in requests.items() if key != name})
+        if there:
+            most = max(catalogue.types[row].allocatable.get(name, 0) for row in there)
+            found.append(f"{name}: asks {_amount(name, requests[name])}, the most is {_amount(name, most)}")
+    for key in sorted(asked):
+        there = left({each: value for each, value in asked.items() if each != key}, requests)
+        if there:
+            found.append(f"{asked[key]}: {counted(len(there), 'type')} would do without it")
+    return "; ".join(found)
+
+
+# --- consolidation
+
+
+def _with_consolidation(result: KarpenterResult, world: KarpenterWorld) -> KarpenterResult:
+    methods = {method: consolidate(world, method) for method in METHODS}
+    commands = {method: found.command for method, found in methods.items() if found.command is not None}
+    first = next(iter(commands.values()), None)
+    going = {each.name for each in first.nodes} if first else set()
+    found, able, spent = alone(world)
+    candidates = {each.name: each for each in found.candidates}
+    nodes = []
+    for state in world.cluster.nodes:
+        if state.node is None:
+            continue
+        name = state.name
+        reasons = list(dict.fromkeys((*methods["empty"].found.reasons.get(name, ()), *found.reasons.get(name, ()))))
+        if not state.managed:
+            reasons = ["it is not Karpenter's"]
+        elif name in able and name not in going:
+            reasons.append("it could go, but another command comes first")
+        elif candidates.get(name) and candidates[name].pool.name in spent:
+            reasons.append(f"the budget of NodePool {candidates[name].pool.name} lets no more go")
+        elif not reasons:
+            reasons.append("its pods have not been left alone for consolidateAfter, or it is not initialized")
+        candidate = candidates.get(name)
+        nodes.append(
+            NodePlan(
+                node=name,
+                node_pool=state.labels.get(NODE_POOL, ""),
+                type=state.labels.get(INSTANCE_TYPE, ""),
+                price=candidate.price if candidate else None,
+                goes=name in going,
+                reasons=() if name in going else tuple(reasons),
+            )
+        )
+    return replace(
+        result,
+        consolidations=tuple(_consolidation(each, commands.get(each), world.catalogue) for each in METHODS),
+        nodes=tuple(sorted(nodes, key=lambda each: each.node)),
+    )
+
+
+def _consolidation(method: str, command: Command | None, catalogue: Catalogue) -> Consolidation:
+    if command is None:
+        return Consolidation(method=method, decision="nothing", moves={})
+    savings = command.savings(catalogue)
+    return Consolidation(
+        method=method,
+        decision=command.decision,
+        nodes=tuple(each.name for each in command.nodes),
+        moves=dict(sorted(command.placed.items())),
+        replacements=tuple(_machine(claim, catalogue) for claim in command.replacements),
+        savings=round(savings, 6),
+        monthly=round(savings * HOURS_A_MONTH, 2),
+    )

@@ -1,0 +1,101 @@
+"""``autoscale`` with a catalogue: the scheduler first, then Karpenter; and the documents that it reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import TESTS, refused, run
+
+SAMPLE = TESTS.parent / "samples" / "karpenter"
+CLUSTER, CATALOGUE = str(SAMPLE / "cluster.yaml"), str(SAMPLE / "catalogue.yaml")
+HEAD = "apiVersion: kwhatif.dev/v1\nkind: InstanceTypes\n"
+TYPE = "{name: one, capacity: {cpu: 1, memory: 1Gi, pods: 5}, offerings: [{zone: a, capacityType: spot, price: 1}]}"
+
+
+def asked(*words: str, code: int = 0) -> dict[str, Any]:
+    ran = run("autoscale", "--snapshot", CLUSTER, "--catalogue", CATALOGUE, "-o", "json", *words)
+    assert ran.code == code, ran.err
+    found: dict[str, Any] = json.loads(ran.out)
+    return found
+
+
+def test_the_scheduler_goes_first_and_a_pod_that_fits_nowhere_is_a_no() -> None:
+    found = asked(str(SAMPLE / "web.yaml"), code=1)
+    outcomes = [each["outcome"] for each in found["pods"]]
+    assert [outcomes.count(one) for one in ("placed", "existing", "new", "helpless")] == [4, 1, 7, 1]
+    assert {"c.8", "m.8"} <= set(found["machines"][1]["types"])
+    assert found["price"] == round(sum(each["price"] for each in found["machines"]), 6)
+
+
+def test_what_alone_stands_in_the_way_is_told_by_pool() -> None:
+    (helpless,) = (each for each in asked(str(SAMPLE / "web.yaml"), code=1)["pods"] if each["outcome"] == "helpless")
+    refusals = {each["nodePool"]: each for each in helpless["refusals"]}
+    assert list(refusals) == ["spot", "steady", "arm"], "by weight, then the later in the alphabet"
+    assert refusals["steady"]["nearest"] == "memory: asks 500Gi, the most is 381.1Gi"
+
+
+def test_node_pools_of_a_file_stand_in_for_those_of_the_snapshot(tmp_path: Path) -> None:
+    pools = tmp_path / "pools.yaml"
+    pools.write_text("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: any}\n")
+    found = asked(str(SAMPLE / "web.yaml"), "--node-pools", str(pools), code=1)
+    assert {each["nodePool"] for each in found["machines"]} == {"any"}
+
+
+def test_of_all_methods_the_first_command_counts_and_others_stay_for_a_reason() -> None:
+    found = asked("--consolidate")
+    assert [each["decision"] for each in found["consolidations"]] == ["delete", "replace", "delete"]
+    nodes = {each["node"]: each for each in found["nodes"]}
+    assert [name for name, each in nodes.items() if each["goes"]] == ["n5"]
+    assert nodes["n4"]["reasons"] == ['Pod has "karpenter.sh/do-not-disrupt" annotation (Pod=shop/batch-1)']
+
+
+def test_both_autoscalers_are_asked_at_once(tmp_path: Path) -> None:
+    groups = tmp_path / "groups.yaml"
+    groups.write_text(
+        "apiVersion: kwhatif.dev/v1\nkind: NodeGroups\ngroups:\n"
+        "- {name: huge, max: 1, template: {capacity: {cpu: 64, memory: 1Ti, pods: 10}}}\n"
+    )
+    found = asked(str(SAMPLE / "web.yaml"), "--groups", str(groups))
+    assert found["clusterAutoscaler"]["plan"]
+    assert found["karpenter"]["machines"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("types: [{name: one, capacity: {cpu: 1}}]", "$.types[0].capacity: expected an amount of memory, found none"),
+        (f"types: [{TYPE}, {TYPE}]", "$.types[1].name: there is a type one already"),
+        (f"types: [{TYPE}]\nnodePools: {{web: [uno]}}", "$.nodePools.web[0]: there is no type uno"),
+        (f"types: [{TYPE.replace('spot', 'cheap')}]", "$.types[0].offerings[0].capacityType: "),
+        (f"types: [{TYPE.replace('spot', 'reserved')}]", "$.types[0].offerings[0]: expected a reservationId"),
+        (f"types: [{TYPE.replace('price: 1', 'price: -1')}]", "$.types[0].offerings[0].price: "),
+        ("type: []", "types"),
+    ],
+)
+def test_a_wrong_catalogue_is_refused_with_the_place(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "types.yaml"
+    path.write_text(HEAD + text + "\n")
+    found = refused("autoscale", "--snapshot", CLUSTER, "--catalogue", str(path))
+    assert str(path) in found
+    assert message in found
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "expected --groups FILE"),
+        (("--groups", "x", "--consolidate"), "--catalogue FILE"),
+        (("--catalogue", CATALOGUE, "--scale-down"), "--groups FILE"),
+    ],
+)
+def test_options_of_an_autoscaler_that_is_not_asked_are_refused(words: tuple[str, ...], message: str) -> None:
+    assert message in refused("autoscale", "--snapshot", CLUSTER, *words)
+
+
+def test_a_cluster_without_node_pools_has_no_karpenter() -> None:
+    cluster = str(TESTS.parent / "samples" / "autoscaled" / "cluster.yaml")
+    assert "expected NodePools, found none" in refused("autoscale", "--snapshot", cluster, "--catalogue", CATALOGUE)
