@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "expand": ("expand", "What pods do manifests become?"),
     "snapshot": ("snapshot", "Take, convert, look at and compare snapshots."),
     "policy": ("policy", "Look at a KubeSchedulerConfiguration."),
+    "backtest": ("backtest", "Do the decisions of a recorded day come out again?"),
     "conformance": ("conformance", "Replay recorded decisions of a real kube-scheduler and compare."),
 }
 """Command -> (module in this room, one line of help)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.snapshot.foreign.internal_lists import converted
 from kwhatif.snapshot.foreign.kwok import is_recorded
+from kwhatif.snapshot.foreign.recording import Recording, is_recording, read_recording
 from kwhatif.snapshot.foreign.scheduler_simulator import LEFT_OUT, SimulatorExport, simulator_export
 from kwhatif.snapshot.foreign.tree import FEWEST_NAMESPACES, Tree, partial, these_alone
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, is_snapshot, read_envelope
@@ -68,6 +70,10 @@ class Collected:
 
     def add_text(self, text: Text, head: tuple[str, str] = ("", "")) -> None:
         """All documents of one text; ``head`` is apiVersion and kind where they do not say so. Raises InputError."""
+        if is_recording(text):
+            self.nothing = False
+            self.add_recording(read_recording(text))
+            return
         pod_lists = 0
         documents = read_documents(text)
         for document in map(converted, documents):
@@ -81,6 +87,16 @@ class Collected:
             if pod_lists < FEWEST_NAMESPACES:
                 said = f"the dump holds those of {pod_lists} namespace{'' if pod_lists == 1 else 's'} alone"
                 self.snapshot.unreadable["Pod"] = said
+
+    def add_recording(self, recording: Recording, version: float = math.inf) -> None:
+        """The objects of a recording as they are once all changes up to a version are made. Raises InputError."""
+        self._recognised("recording")
+        for kind in recording.kinds:
+            self._cover(kind.api_version(), kind.name)
+        for change in recording.until(version):
+            self._add_item(change.item)
+        for stranger, count in recording.strangers.items():
+            self._ignore(stranger, count)
 
     def _recognised(self, layout: str) -> None:
         """Say of what is being read whose dump it is."""

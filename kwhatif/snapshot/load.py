@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.snapshot.collected import Collected
+from kwhatif.snapshot.foreign.recording import Recording, is_recording, read_recording
 from kwhatif.snapshot.foreign.trees import texts_of, tree_of
 from kwhatif.snapshot.format.model import KIND, Snapshot, is_snapshot
 from kwhatif.snapshot.read.documents import Document, Origin, read_documents
@@ -28,7 +30,7 @@ from kwhatif.snapshot.read.items import (
     resource_of,
 )
 
-__all__ = ["Manifest", "Origin", "decode_objects", "load_manifests", "load_snapshot"]
+__all__ = ["Manifest", "Origin", "decode_objects", "load_manifests", "load_recording", "load_snapshot"]
 
 
 _NAMES = ("name", "generateName", "namespace")
@@ -69,6 +71,22 @@ def load_snapshot(paths: Sequence[str], namespace: str = "default") -> Snapshot:
         there = ", ".join(f"{count} {kind}" for kind, count in sorted(snapshot.ignored.items()))
         raise InputError(f"holds nothing that is read here, only {there}", source=snapshot.source)
     return snapshot
+
+
+def load_recording(path: str) -> tuple[Recording, Snapshot]:
+    """A recording, and the cluster it begins with. Raises InputError, also for what is none."""
+    if os.path.isdir(path):
+        raise InputError("expected a recording, found a directory", source=called(path))
+    (text,) = read_paths([path])
+    with _without_garbage_collection():
+        if not is_recording(text):
+            problem = "expected a recording, whose lines have at, kind, and a list or an event"
+            raise InputError(problem, source=text.name, place="line 1")
+        recording = read_recording(text)
+        found = Collected("default")
+        found.begin(path, None)
+        found.add_recording(recording, recording.begins)
+        return recording, found.finish()
 
 
 def load_manifests(given: Sequence[str | Mapping[str, Any]], namespace: str = "default") -> list[Manifest]:

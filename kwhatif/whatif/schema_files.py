@@ -13,6 +13,7 @@ from typing import Any
 
 from kwhatif.api.json_schema import components, document_schema
 from kwhatif.redaction import translation_file
+from kwhatif.results.backtest import BacktestResult
 from kwhatif.results.gate import GateResult
 from kwhatif.results.karpenter import KarpenterResult
 from kwhatif.results.parts import Result
@@ -81,6 +82,10 @@ def _settings(reference: Schema) -> Schema:
 
 def gate_report_schema() -> Schema:
     return _result_schema("gate-report", GateResult, "What kwhatif gate says of a change")
+
+
+def backtest_result_schema() -> Schema:
+    return _result_schema("backtest-result", BacktestResult, "How far the decisions of a recording come out again")
 
 
 def place_result_schema() -> Schema:
@@ -174,6 +179,7 @@ def _without_head(properties: Mapping[str, Schema]) -> dict[str, Schema]:
 
 
 SCHEMAS = {
+    "backtest-result": backtest_result_schema,
     "cluster-edits": cluster_edits_schema,
     "cluster-snapshot": cluster_snapshot_schema,
     "gate-policy": gate_policy_schema,

@@ -1,0 +1,34 @@
+"""How far a recording's decisions come out again: a row for each sort, and why others do not."""
+
+from __future__ import annotations
+
+from kwhatif.report.blocks import NONE, Block, Lines, Table, titled
+from kwhatif.report.fidelity_text import standing
+from kwhatif.results.amounts import counted
+from kwhatif.results.backtest import Agreement, BacktestResult
+
+
+def backtest_blocks(result: BacktestResult) -> list[Block]:
+    """The shares, the texts of refusals, what was left out, and the disagreements."""
+    headers = ("decisions", "recorded", "same", "tied", "near", "differing", "share")
+    lines = [
+        f"{result.texts_agreeing} of {counted(result.texts, 'text')} of refusals came out word for word every time.",
+        *(f"Left out: {counted(number, 'decision')}: {why}." for why, number in result.left_out.items()),
+        standing(result.fidelity),
+    ]
+    rows = [
+        (each.pod, each.version, each.recorded, each.answer, f"{each.verdict}: {each.evidence}")
+        for each in result.disagreements
+    ]
+    return [
+        Table(headers, tuple(map(_row, result.agreement))),
+        Lines(tuple(lines)),
+        *titled("DISAGREEMENTS", ("pod", "version", "recorded", "answer", "verdict"), rows),
+    ]
+
+
+def _row(each: Agreement) -> tuple[str, ...]:
+    # Rounded down: 100% is said only where all agree.
+    share = f"{1000 * each.agreeing // each.total / 10:.1f}%" if each.total else NONE
+    numbers = (each.total, each.same, each.tied, each.near, each.total - each.agreeing)
+    return (each.what, *map(str, numbers), share)

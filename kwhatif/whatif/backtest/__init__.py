@@ -1,0 +1,1 @@
+"""``backtest``: a recording's decisions asked again."""

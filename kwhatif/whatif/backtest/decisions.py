@@ -1,0 +1,147 @@
+"""What the scheduler decided, by what a recording shows: bindings, and its Events about pods it found no node for.
+
+Upstream: bind and handleSchedulingFailure in pkg/scheduler/schedule_one.go, prepareCandidate in
+pkg/scheduler/framework/preemption/executor.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from kwhatif.api.core import Pod
+from kwhatif.api.decode import decode_json
+from kwhatif.snapshot.foreign.recording import Change, Recording
+
+_PREEMPTED = re.compile(r"Preempted by pod (\S+) on node (\S+)")
+
+
+@dataclass(eq=False)
+class Decision:
+    """One cycle that really was, and when it can have been.
+
+    It was decided after ``after`` and before ``before``, which are versions; ``around`` is the best guess of the last
+    version that the scheduler knew. ``node`` is where the pod was bound; for one that was not, ``text`` is why, and
+    ``nominated`` and ``victims`` (``namespace/name``) what it preempted. ``at`` is in seconds.
+    """
+
+    uid: str
+    key: str
+    at: float
+    after: int
+    before: int
+    around: int
+    node: str = ""
+    text: str = ""
+    nominated: str = ""
+    victims: tuple[str, ...] = ()
+
+    @property
+    def what(self) -> str:
+        return "bound" if self.node else "preempted" if self.victims else "refused"
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """Namespace and name."""
+        namespace, _, name = self.key.partition("/")
+        return namespace, name
+
+
+class _Reference(msgspec.Struct, rename="camel"):
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Event(msgspec.Struct, rename="camel"):
+    """An Event of a scheduler, which is v1 as the API server stores it and events.k8s.io/v1 as it was sent."""
+
+    involved_object: _Reference = msgspec.field(default_factory=_Reference)
+    reason: str = ""
+    message: str = ""
+    event_time: str | None = None
+    last_timestamp: str | None = None
+    series: dict[str, msgspec.Raw] | None = None
+
+    @property
+    def time(self) -> float | None:
+        """When it was, in seconds."""
+        text = self.event_time or self.last_timestamp
+        return datetime.fromisoformat(text).timestamp() if text else None
+
+
+def decisions(recording: Recording, pods: list[tuple[Change, Pod]]) -> list[Decision]:
+    """All decisions after the recording's lists, by ``around``; ``pods`` are its changes of pods, decoded."""
+    found = [*_bindings(recording, pods), *_refusals(recording, pods)]
+    return sorted(found, key=lambda decision: decision.around)
+
+
+def _bindings(recording: Recording, pods: list[tuple[Change, Pod]]) -> Iterator[Decision]:
+    """The pods that got a node. A pod that has one when it is first seen was bound by somebody else, or unseen."""
+    waiting: dict[str, int] = {}
+    for change, pod in pods:
+        uid = pod.metadata.uid or pod.key
+        if change.deleted or not pod.spec.node_name:
+            waiting[uid] = change.version
+        elif (seen := waiting.pop(uid, None)) is not None and change.version > recording.begins:
+            before = change.version
+            yield Decision(uid, pod.key, change.at, seen, before, before - 1, node=pod.spec.node_name)
+
+
+def _refusals(recording: Recording, pods: list[tuple[Change, Pod]]) -> Iterator[Decision]:
+    """The refusals, by Events and, since an Event that is counted up keeps its first text, by the pods' conditions."""
+    refusals: dict[str, list[Decision]] = {}
+    evictions: list[tuple[float, str, str, str]] = []
+    for change in recording.changes:
+        if change.kind.name != "Event" or change.deleted:
+            continue
+        event = decode_json(change.raw, _Event)
+        time, about = event.time, event.involved_object
+        if about.kind != "Pod" or time is None:
+            continue
+        key = f"{about.namespace}/{about.name}"
+        if event.series is not None:
+            continue
+        if event.reason == "FailedScheduling" and change.version > recording.begins:
+            after = int(about.resource_version) if about.resource_version.isdigit() else 0
+            around = min(max(recording.version_at(time), after), change.version - 1)
+            decision = Decision(about.uid, key, time, after, change.version, around, text=event.message)
+            refusals.setdefault(about.uid, []).append(decision)
+        elif event.reason == "Preempted" and (match := _PREEMPTED.match(event.message)):
+            evictions.append((time, key, match[1], match[2]))
+    for decision in _by_conditions(recording, pods):
+        told = refusals.setdefault(decision.uid, [])
+        if not any(_may_be_one(decision, each) for each in told):
+            told.append(decision)
+    for time, victim, preemptor, node in evictions:
+        before = [decision for decision in refusals.get(preemptor, ()) if decision.at <= time]
+        if before:
+            decision = max(before, key=lambda decision: decision.at)
+            decision.nominated = node
+            decision.victims = tuple(sorted({*decision.victims, victim}))
+    for listed in refusals.values():
+        yield from listed
+
+
+def _may_be_one(first: Decision, second: Decision) -> bool:
+    """Whether a condition and an Event may be of one cycle."""
+    return first.text == second.text and first.after <= second.before and second.after <= first.before
+
+
+def _by_conditions(recording: Recording, pods: list[tuple[Change, Pod]]) -> Iterator[Decision]:
+    """A refusal whenever the text of a pod's PodScheduled condition becomes another."""
+    last: dict[str, tuple[int, str]] = {}
+    for change, pod in pods:
+        uid = pod.metadata.uid or pod.key
+        seen, old = last.get(uid, (0, ""))
+        refused = (one for one in pod.status.conditions or () if one.type == "PodScheduled" and one.status == "False")
+        text = next((one.message or "" for one in refused if one.reason == "Unschedulable"), "")
+        last[uid] = change.version, text
+        if text and text != old and not change.deleted and seen and change.version > recording.begins:
+            yield Decision(uid, pod.key, change.at, seen, change.version, change.version - 1, text=text)

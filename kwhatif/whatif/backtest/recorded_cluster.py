@@ -1,0 +1,92 @@
+"""A cluster that follows a recording: every change is made in it as the scheduler's informers would."""
+
+from __future__ import annotations
+
+from kwhatif.api.core import Pod
+from kwhatif.api.kinds import KINDS, Objects
+from kwhatif.api.meta import Resource
+from kwhatif.cluster.cluster import FINISHED
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.whatif.session import Asked, Session
+
+_LIVE = frozenset({"PodDisruptionBudget", "PriorityClass"})
+"""Kinds that are looked up in the cluster's objects whenever they are asked for."""
+
+
+class RecordedCluster:
+    """The state of a recording at one moment, and the scheduler process that is asked then.
+
+    Pods come and go in the one cluster; when anything else changes that scheduling reads, it is loaded anew before the
+    next question, with all that is known of the shapes of pods.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._objects: dict[str, dict[tuple[str, str], Resource]] = {
+            kind: {(obj.namespace, obj.name): obj for obj in listed}
+            for kind, listed in session.snapshot.objects.by_kind().items()
+        }
+        self._stale = False
+
+    def apply(self, kind: str, key: tuple[str, str], obj: Resource | None) -> Resource | None:
+        """An object is so from now on, or gone; what it was before."""
+        listed = self._objects.setdefault(kind, {})
+        old = listed.get(key)
+        if obj == old:
+            return old
+        if obj is None:
+            del listed[key]
+        else:
+            listed[key] = obj
+        if kind == "Pod":
+            if not self._stale:
+                self._move(old, obj)
+        elif kind in _LIVE:
+            self.session.snapshot.objects.put(KINDS[kind], listed.values())
+        else:
+            self._stale = True
+        return old
+
+    def pod(self, key: tuple[str, str]) -> Pod | None:
+        found = self._objects.get("Pod", {}).get(key)
+        return found if isinstance(found, Pod) else None
+
+    def ask(self, pod: Pod) -> Attempt:
+        """What the scheduler would make of a pod now. Nothing comes of it."""
+        self._refresh()
+        info = self.session.info(Asked(pod))
+        if pod.metadata.deletion_timestamp:
+            # Upstream: skipPodSchedule of pkg/scheduler/schedule_one.go.
+            return Attempt(info, message=f"skip schedule deleting pod: {pod.key}")
+        return self.session.driver.decide(info)
+
+    def _refresh(self) -> None:
+        if not self._stale:
+            return
+        old = self.session
+        objects = Objects({kind: listed.values() for kind, listed in self._objects.items()})
+        snapshot = Snapshot(objects=objects, source=old.snapshot.source)
+        self.session = Session(snapshot, old.setup, covered=old.covered, shapes=old.cluster.shapes)
+        self._stale = False
+
+    def _move(self, old: Resource | None, new: Resource | None) -> None:
+        """A pod came, changed or went."""
+        assert old is None or isinstance(old, Pod)
+        assert new is None or isinstance(new, Pod)
+        cluster = self.session.cluster
+        if old is not None:
+            uid = old.metadata.uid or old.key
+            cluster.denominate(uid)
+            if cluster.find(uid) is not None:
+                if new is None or (new.status.phase or "") in FINISHED:
+                    cluster.leave(uid)
+                else:
+                    cluster.forget(uid)
+        if new is None or (new.status.phase or "") in FINISHED:
+            return
+        if new.spec.node_name:
+            cluster.add(cluster.shapes.info(new, bound=True), new.spec.node_name)
+        elif new.status.nominated_node_name and self.session.setup.queues(new):
+            info = cluster.shapes.info(new)
+            cluster.nominate(info, info.nominated)

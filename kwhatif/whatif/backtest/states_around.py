@@ -1,0 +1,118 @@
+"""Each decision of a recording asked again, in the state it was made in, as far as that can be told.
+
+The best guess at that state is asked first. Where the answer is another one, so are the states around it that the
+scheduler can have seen: it hears of changes a little late, and of its own earlier decisions a little before anybody
+else does, since a pod counts as placed before its binding is written.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kwhatif.api.core import Pod
+from kwhatif.api.meta import Resource
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.snapshot.foreign.recording import Change
+from kwhatif.whatif.backtest.decisions import Decision
+from kwhatif.whatif.backtest.recorded_cluster import RecordedCluster
+
+NEAR = 48
+"""So many changes before and after the best guess are looked at."""
+
+AHEAD = 4
+"""So many of its own decisions the scheduler may be ahead of what is written."""
+
+Step = tuple[Change, Resource | None]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A state that a decision may have been made in.
+
+    ``place`` is the number of changes made, ``ahead`` that of the scheduler's decisions which were not yet written.
+    """
+
+    place: int
+    ahead: int
+
+
+class Replay:
+    """A recording and a place in it, from which it goes forward and back."""
+
+    def __init__(self, cluster: RecordedCluster, changes: Sequence[Step]) -> None:
+        self.cluster = cluster
+        self.place = 0
+        self.changes = changes
+        self._versions = [change.version for change, _ in changes]
+        self._undo: list[Resource | None] = []
+        self._own = self._own_decisions()
+
+    def place_of(self, version: int) -> int:
+        """The number of changes up to a version."""
+        return bisect_right(self._versions, version)
+
+    def go(self, place: int) -> None:
+        """Make changes, or take them back, until so many are made."""
+        while self.place < place:
+            change, obj = self.changes[self.place]
+            self._undo.append(self.cluster.apply(change.kind.name, change.key, obj))
+            self.place += 1
+        while self.place > place:
+            self.place -= 1
+            change, _ = self.changes[self.place]
+            self.cluster.apply(change.kind.name, change.key, self._undo.pop())
+
+    def between(self, decision: Decision) -> list[Change]:
+        """The changes made while it can have been decided."""
+        first, last = self.place_of(decision.after), self.place_of(decision.before - 1)
+        return [change for change, _ in self.changes[first:last]]
+
+    def ask(self, decision: Decision, moment: Moment) -> Attempt | None:
+        """The answer in a state; None if the pod does not wait there, or so many decisions are not ahead."""
+        self.go(moment.place)
+        ahead = self._ahead(moment, decision.uid)
+        if len(ahead) < moment.ahead:
+            return None
+        pod = self.cluster.pod(decision.name)
+        if pod is None or pod.metadata.uid != decision.uid or pod.spec.node_name:
+            return None
+        before = [self.cluster.apply("Pod", (each.namespace, each.name), each) for each in ahead]
+        try:
+            return self.cluster.ask(pod)
+        finally:
+            for each, old in reversed(list(zip(ahead, before, strict=True))):
+                self.cluster.apply("Pod", (each.namespace, each.name), old)
+
+    def moments(self, decision: Decision) -> Iterator[Moment]:
+        """The states it can have been decided in, the best guess first, and then from near to far."""
+        first, last = self.place_of(decision.after), self.place_of(decision.before - 1)
+        guess = min(max(self.place_of(decision.around), first), last)
+        for distance in range(NEAR + 1):
+            for place in dict.fromkeys((guess - distance, guess + distance)):
+                if first <= place <= last:
+                    for ahead in range(AHEAD + 1):
+                        yield Moment(place, ahead)
+
+    def _ahead(self, moment: Moment, uid: str) -> list[Pod]:
+        """The next that were decided, without the one that is asked about."""
+        places, pods = self._own
+        start = bisect_right(places, moment.place - 1)
+        nearest = pods[start : start + moment.ahead + 1] if moment.ahead else []
+        return [pod for pod in nearest if pod.metadata.uid != uid][: moment.ahead]
+
+    def _own_decisions(self) -> tuple[list[int], list[Pod]]:
+        """The places of changes which the scheduler knew of before: pods that got a node, or one nominated."""
+        places: list[int] = []
+        pods: list[Pod] = []
+        homes: dict[str, tuple[str | None, str | None]] = {}
+        for place, (_, obj) in enumerate(self.changes):
+            if isinstance(obj, Pod):
+                uid = obj.metadata.uid or obj.key
+                home = obj.spec.node_name, obj.status.nominated_node_name
+                if any(new and new != before for new, before in zip(home, homes.get(uid, home), strict=True)):
+                    places.append(place)
+                    pods.append(obj)
+                homes[uid] = home
+        return places, pods

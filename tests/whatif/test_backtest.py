@@ -1,0 +1,181 @@
+"""A recording of a real scheduler comes out again, and what does not is told with its reason."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.errors import InputError
+from kwhatif.results.backtest import BacktestResult
+from kwhatif.snapshot.load import load_recording, load_snapshot
+from kwhatif.whatif.backtest.question import Backtest
+from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.whatif.stages.question import Case
+from kwhatif.whatif.stages.sequence import ask
+
+DAY = Path(__file__).parents[1] / "data/recorded-day.jsonl.gz"
+REFUSAL = (
+    "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: "
+    "1 No preemption victims found for incoming pod."
+)
+
+
+def backtested(path: Path, need: float = 0) -> BacktestResult:
+    recording, start = load_recording(str(path))
+    return ask(Backtest(recording, need), Case(Inputs(start)))
+
+
+def line(kind: str, **more: Any) -> dict[str, Any]:
+    return {"at": 1000.0, "kind": kind, **more}
+
+
+def node(name: str = "a", cpu: str = "4") -> dict[str, Any]:
+    amounts = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
+    return {"metadata": {"name": name, "resourceVersion": "1"}, "status": {"allocatable": amounts, "capacity": amounts}}
+
+
+def pod(name: str, version: int, cpu: str = "1", **spec: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}", "resourceVersion": str(version)},
+        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}], **spec},
+    }
+
+
+def told(type_: str, obj: dict[str, Any]) -> dict[str, Any]:
+    return line("v1/pods", event={"type": type_, "object": obj})
+
+
+def written(tmp_path: Path, *changes: dict[str, Any], nodes: list[dict[str, Any]] | None = None) -> Path:
+    listed = {"metadata": {"resourceVersion": "10"}, "items": [node()] if nodes is None else nodes}
+    nothing = {"metadata": {"resourceVersion": "10"}, "items": []}
+    kinds = ("v1/pods", "v1/services", "policy/v1/poddisruptionbudgets")
+    lines = [line("v1/nodes", list=listed), *(line(kind, list=nothing) for kind in kinds), *changes]
+    path = tmp_path / "day.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    return path
+
+
+def refused(pod: dict[str, Any], text: str) -> dict[str, Any]:
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": text}
+    return {**pod, "status": {"conditions": [condition]}}
+
+
+def test_a_recorded_day_of_a_real_scheduler_comes_out_again() -> None:
+    result = backtested(DAY, need=99)
+    assert {each.what: (each.agreeing, each.total) for each in result.agreement} == {
+        "bound": (90, 90),
+        "refused": (78, 78),
+        "preempted": (4, 4),
+    }
+    assert (result.texts_agreeing, result.texts, result.exit_code) == (14, 14, 0)
+    same = {each.what: each.same + each.tied for each in result.agreement}
+    assert same["bound"] >= 80, "most agree without looking for a state that does"
+
+
+def test_a_recording_is_recognised_as_the_cluster_it_ends_with() -> None:
+    snapshot = load_snapshot([str(DAY)])
+    last: dict[str, Any] = {}
+    for text in gzip.decompress(DAY.read_bytes()).splitlines():
+        read = json.loads(text)
+        for obj in read.get("list", {}).get("items", ()) if read["kind"] == "v1/pods" else ():
+            last[obj["metadata"]["uid"]] = obj
+        if read["kind"] == "v1/pods" and "event" in read:
+            obj = read["event"]["object"]
+            last[obj["metadata"]["uid"]] = None if read["event"]["type"] == "DELETED" else obj
+    there = {uid: obj["spec"].get("nodeName") for uid, obj in last.items() if obj is not None}
+    assert {pod.metadata.uid: pod.spec.node_name for pod in snapshot.objects.of(Pod)} == there
+    assert len(snapshot.objects.of(Node)) > 0
+    assert snapshot.source.endswith("(recording)")
+
+
+@pytest.mark.parametrize(
+    ("changes", "what", "verdict"),
+    [
+        pytest.param(
+            [told("ADDED", pod("p", 11)), told("MODIFIED", pod("p", 12, nodeName="b"))],
+            "bound",
+            "unexplained",
+            id="a node that the pod could not have, with nothing else going on",
+        ),
+        pytest.param(
+            [
+                told("ADDED", pod("p", 11)),
+                told("ADDED", pod("q", 12, nodeName="a")),
+                told("MODIFIED", pod("p", 13, nodeName="b")),
+            ],
+            "bound",
+            "the cluster moved",
+            id="a node that the pod could not have, while another pod came",
+        ),
+        pytest.param(
+            [told("ADDED", pod("p", 11, "9")), told("MODIFIED", refused(pod("p", 12, "9"), "no luck today"))],
+            "refused",
+            "unexplained",
+            id="a text that nobody here says",
+        ),
+    ],
+)
+def test_what_does_not_agree_has_a_verdict(
+    tmp_path: Path, changes: list[dict[str, Any]], what: str, verdict: str
+) -> None:
+    result = backtested(written(tmp_path, *changes, nodes=[node(), node("b", "0")]), need=50)
+    (differing,) = result.disagreements
+    assert (differing.pod, differing.what, differing.verdict) == ("default/p", what, verdict)
+    assert differing.evidence
+    assert result.exit_code == 1
+
+
+def test_a_decision_that_was_written_later_than_it_was_made_agrees_near_by(tmp_path: Path) -> None:
+    """The first pod has the only room already when the second is refused, though its binding is written after that."""
+    changes = (
+        told("ADDED", pod("first", 11, "3")),
+        told("ADDED", pod("second", 12, "3")),
+        told("MODIFIED", refused(pod("second", 13, "3"), REFUSAL)),
+        told("MODIFIED", pod("first", 14, "3", nodeName="a")),
+    )
+    result = backtested(written(tmp_path, *changes), need=100)
+    assert {each.what: (each.total, each.same, each.near) for each in result.agreement} == {
+        "bound": (1, 1, 0),
+        "refused": (1, 0, 1),
+        "preempted": (0, 0, 0),
+    }
+    assert result.exit_code == 0
+
+
+def test_a_last_line_that_is_not_whole_is_left_out_and_said(tmp_path: Path) -> None:
+    path = written(tmp_path, told("ADDED", pod("p", 11)))
+    path.write_text(path.read_text()[:-20])
+    assert "the last line is not whole" in " ".join(backtested(path).notes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        pytest.param([{"at": 1.0, "kind": "v1/pods"}], "found neither", id="neither list nor event"),
+        pytest.param([told("MOVED", pod("p", 11))], 'an event of type "MOVED"', id="an unknown event"),
+        pytest.param(
+            [told("ADDED", {"metadata": {"name": "p"}})],
+            "$.event.object.metadata.resourceVersion: expected a number",
+            id="no version",
+        ),
+    ],
+)
+def test_a_recording_that_is_wrong_is_refused_with_the_line(
+    tmp_path: Path, changes: list[dict[str, Any]], message: str
+) -> None:
+    with pytest.raises(InputError) as error:
+        load_recording(str(written(tmp_path, *changes)))
+    assert message in str(error.value)
+    assert "line 5" in str(error.value)
+
+
+def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "nodes.json"
+    path.write_text('{"apiVersion": "v1", "kind": "NodeList", "items": []}')
+    with pytest.raises(InputError, match="line 1: expected a recording"):
+        load_recording(str(path))
