@@ -1,4 +1,4 @@
-"""``kwhatif autoscale``: which nodes would cluster-autoscaler add or remove? And of which groups?"""
+"""``kwhatif autoscale``: which nodes would cluster-autoscaler or Karpenter add or remove?"""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from kwhatif.cli.lazy import LazyGroup
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("autoscale_plan", "Which nodes would it add or remove? What is done where no command is named."),
+    "catalogue": ("autoscale_catalogue", "What does a cloud offer to Karpenter? Prints a catalogue from files."),
     "groups": ("autoscale_groups", "Which node groups does a snapshot show? Prints a document to be completed."),
 }
 """Command -> (module in this room, one line of help)."""
@@ -27,7 +28,7 @@ class _Autoscale(LazyGroup):
 app = typer.Typer(
     name="autoscale",
     cls=_Autoscale,
-    help="Say what cluster-autoscaler would do: 'autoscale FILE...' is 'autoscale plan FILE...'.",
+    help="Say what cluster-autoscaler or Karpenter would do: 'autoscale FILE...' is 'autoscale plan FILE...'.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -36,4 +37,4 @@ app = typer.Typer(
 
 @app.callback()
 def root() -> None:
-    """Say what cluster-autoscaler would do: 'autoscale FILE...' is 'autoscale plan FILE...'."""
+    """Say what cluster-autoscaler or Karpenter would do: 'autoscale FILE...' is 'autoscale plan FILE...'."""

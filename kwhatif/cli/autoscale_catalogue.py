@@ -1,0 +1,56 @@
+"""``kwhatif autoscale catalogue``: what does a cloud offer to Karpenter?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kwhatif.cli.options import option
+from kwhatif.cli.output import finish
+from kwhatif.errors import UsageError
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+File = Annotated[str, typer.Option(metavar="FILE")]
+
+
+@app.command()
+def catalogue(
+    snapshot: Annotated[
+        list[str] | None,
+        option("--snapshot", "-s", metavar="PATH", help="A cluster whose nodes show some types, and its node class."),
+    ] = None,
+    kwok: Annotated[str, option("--kwok", metavar="FILE", help="instance_types.json of the KWOK provider.")] = "",
+    types: Annotated[
+        str, option("--ec2-types", metavar="FILE", help="What aws ec2 describe-instance-types prints, as JSON.")
+    ] = "",
+    offerings: Annotated[
+        str, option("--ec2-offerings", metavar="FILE", help="What describe-instance-type-offerings prints, by zone.")
+    ] = "",
+    spot: Annotated[
+        str, option("--ec2-spot-prices", metavar="FILE", help="What describe-spot-price-history prints.")
+    ] = "",
+    prices: Annotated[
+        str, option("--on-demand-prices", metavar="FILE", help='On-demand prices by the hour: {"m5.large": 0.1}.')
+    ] = "",
+) -> None:
+    """Print a catalogue of instance types, as an InstanceTypes document to be completed and kept.
+
+    It is made from what a snapshot shows, from the catalogue of Karpenter's KWOK provider, or from what the client of
+    AWS prints; no cloud is asked. What is missing or guessed is said in the document, and in each answer.
+
+    Exit codes: 0 types were found, 1 none was, 2 usage or input error.
+    """
+    from msgspec import to_builtins
+
+    from kwhatif.api.quantity import plain_quantity
+    from kwhatif.report.structured import as_documents
+    from kwhatif.whatif.autoscale.catalogues import made
+
+    if sum(map(bool, (snapshot and not types, kwok, types))) != 1:
+        raise UsageError("expected one of --snapshot, --kwok FILE and --ec2-types FILE (with --ec2-offerings FILE)")
+    if bool(types) != bool(offerings):
+        raise UsageError("--ec2-types and --ec2-offerings go together")
+    found = made(snapshot or (), kwok=kwok, types=types, offerings=offerings, spot=spot, prices=prices)
+    finish(as_documents([to_builtins(found, enc_hook=plain_quantity)]), 0 if found.types else 1)
