@@ -104,9 +104,9 @@ def _run() -> int:
         if error.ctx is not None:
             tell(f"See '{error.ctx.command_path} --help' for usage.")
         return 2
-    except SystemExit:
-        # What the library makes of a reader of its help that went away.
-        return UnreadError.exit_code
+    except SystemExit as ended:
+        # What the library makes of a reader of its help that went away; or a shell was helped to complete a word.
+        return UnreadError.exit_code if ended.code == 1 else int(ended.code or 0)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except Exception as error:
