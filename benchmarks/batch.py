@@ -28,7 +28,7 @@ from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest, Origin
 from kwhatif.versions import features_of
 from kwhatif.whatif.expand.expand import expand
-from kwhatif.whatif.place.timeline import simulate
+from kwhatif.whatif.place.timeline import simulated
 from kwhatif.whatif.session import Session
 
 
@@ -60,7 +60,7 @@ def measure(nodes: int, deployments: int, pods: int) -> dict[str, Any]:
     expanded = expand([deployment(number, pods // deployments) for number in range(deployments)], snapshot)
     ready = time.perf_counter()
     session = Session(snapshot, Setup(default_configuration(), features_of()))
-    result = simulate(session, expanded.pods)
+    result, _ = simulated(session, expanded.pods)
     seconds = time.perf_counter() - ready
     return {
         "name": f"batch-{nodes}-{deployments}-{pods}",

@@ -24,6 +24,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from load import REPLICAS, _peak_mebibytes
 
+from kwhatif.api.kinds import TABLE, plural_of
+
+KINDS = {plural_of(kind.name): f"{kind.name}List" for kind in TABLE}
 Spec = dict[str, Any]
 
 PAGE = 500
@@ -261,7 +264,8 @@ class Pages:
             return 200, self._lists[url.path][int(parse_qs(url.query).get("continue", ["0"])[0])]
         if url.path.endswith("kube-system/pods") or url.path == "/apis":
             return 404, b"{}"
-        return 200, b'{"kind": "EmptyList", "metadata": {"resourceVersion": "1"}, "items": []}'
+        empty = {"kind": KINDS[url.path.rpartition("/")[2]], "metadata": {"resourceVersion": "1"}, "items": []}
+        return 200, json.dumps(empty).encode()
 
 
 def serve(node_count: int, pod_count: int) -> None:
