@@ -374,8 +374,8 @@ def test_the_command_line_is_the_only_one_to_know_typer() -> None:
     [
         ("kubernetes", {"snapshot.live.live_cluster"}),
         ("re2", {"cel.patterns"}),
-        ("rich", {"report.gate_table"}),
-        ("tabulate", {"report.markdown", "report.tables"}),
+        ("rich", {"report.screen"}),
+        ("tabulate", {"report.markdown"}),
         ("urllib3", {"snapshot.live.live_cluster", "scheduling.extenders.call"}),
     ],
 )

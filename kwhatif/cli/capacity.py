@@ -10,6 +10,7 @@ from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
     EngineOptions,
+    Everything,
     ManifestFiles,
     Namespace,
     ReadingOptions,
@@ -41,7 +42,7 @@ def capacity(
         int, typer.Option("--at-least", metavar="N", min=0, help="Exit with 1 if fewer than N fit.")
     ] = 1,
     limit: Annotated[int | None, option("--limit", metavar="N", min=0, help="Stop counting at N.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Show every node, including those without room.")] = False,
+    everything: Everything = False,
     output: TablesOutput = Tables.table,
     *,
     reading: ReadingOptions,
@@ -62,5 +63,5 @@ def capacity(
     check_stdin(*files, *snapshot, engine.policy, *(edits.edits or ()))
     question = Capacity(release=release, at_least=at_least, limit=limit)
     result = ask(question, Case(Inputs(snapshot, files, namespace, edits or None, reading), engine))
-    text = rendered(result, output, lambda: capacity_blocks(result, everything=everything))
+    text = rendered(result, output, lambda: capacity_blocks(result), everything=everything)
     finish(text, result.exit_code, result.notes)

@@ -10,6 +10,7 @@ from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import Without, grouped
 from kwhatif.cli.options import (
     EngineOptions,
+    Everything,
     Namespace,
     ReadingOptions,
     Snapshots,
@@ -65,7 +66,7 @@ def diff(
     ] = None,
     namespace: Namespace = "default",
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 even if something differs.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Show everything, however long it gets.")] = False,
+    everything: Everything = False,
     output: TablesOutput = Tables.table,
     *,
     reading: ReadingOptions,
@@ -88,5 +89,5 @@ def diff(
     question = Diff([snapshot, against] if against else [snapshot], policies, both, a, b, replay or ())
     inputs = Inputs(namespace=namespace, edits=edits or None, reading=reading)
     result = ask(question, *question.cases(inputs, engine))
-    text = rendered(result, output, lambda: diff_blocks(result, everything=everything))
+    text = rendered(result, output, lambda: diff_blocks(result, everything=everything), everything=everything)
     finish(text, 0 if exit_zero else result.exit_code, result.notes)

@@ -10,6 +10,7 @@ from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
     EngineOptions,
+    Everything,
     Namespace,
     ReadingOptions,
     Snapshots,
@@ -53,6 +54,7 @@ def drain(
         ),
     ] = None,
     namespace: Namespace = "default",
+    everything: Everything = False,
     output: TablesOutput = Tables.table,
     *,
     reading: ReadingOptions,
@@ -75,4 +77,5 @@ def drain(
     check_stdin(*files, *snapshot, engine.policy, *(edits.edits or ()))
     question = Drain(nodes, ignore_daemonsets, delete_emptydir_data, force)
     result = ask(question, Case(Inputs(snapshot, files, namespace, edits or None, reading), engine))
-    finish(rendered(result, output, lambda: drain_blocks(result)), result.exit_code, result.notes)
+    text = rendered(result, output, lambda: drain_blocks(result), everything=everything)
+    finish(text, result.exit_code, result.notes)

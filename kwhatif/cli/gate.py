@@ -16,7 +16,7 @@ from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import AutoscaleGroups, EngineOptions, Namespace, Seed, SendingOptions, argument, option
 from kwhatif.cli.output import check_stdin, finish, new_file
-from kwhatif.cli.terminal import Colour, colourful, columns
+from kwhatif.cli.terminal import screen
 from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -98,9 +98,6 @@ def gate(
             "--report", metavar="FORMAT=FILE", help="Also write a report to a file, in any format of -o (repeatable)."
         ),
     ] = None,
-    color: Annotated[Colour, typer.Option("--color", help="Colours in the table; auto: on a terminal.")] = (
-        Colour.auto
-    ),
     recursive: Annotated[
         bool, typer.Option("--recursive/--no-recursive", "-R", help="Descend into subdirectories.")
     ] = True,
@@ -148,7 +145,7 @@ def gate(
     case = question.case(Inputs(snapshot or (), files, namespace, edits or None, reading, _moment(now)), engine)
     cluster = cast("Sequence[str]", case.inputs.snapshot)
     check_stdin(*files, *(base or ()), *cluster, autoscale, case.engine.policy, config, *(edits.edits or ()))
-    _finish(ask(question, case), output, color, reports)
+    _finish(ask(question, case), output, reports)
 
 
 def _reports(given: Sequence[str]) -> list[tuple[Formats, str]]:
@@ -175,16 +172,13 @@ def _moment(text: str | None) -> datetime | None:
     raise UsageError(f"--now {text}: expected a time such as 2026-03-01T12:00:00Z")
 
 
-def _finish(result: GateResult, output: Formats, color: Colour, reports: Sequence[tuple[Formats, str]]) -> None:
+def _finish(result: GateResult, output: Formats, reports: Sequence[tuple[Formats, str]]) -> None:
     """Print the one report and write the others, which have to be rendered all before any is written."""
     from kwhatif.report.gate_formats import FORMATS
     from kwhatif.report.gate_table import WIDTH, gate_table
 
     texts = [(path, FORMATS[name](result)) for name, path in reports]
-    if output is Formats.table:
-        text = gate_table(result, width=columns(WIDTH), colour=colourful(color))
-    else:
-        text = FORMATS[output](result)
+    text = gate_table(result, screen(WIDTH)) if output is Formats.table else FORMATS[output](result)
     for path, content in texts:
         with new_file(path) as file:
             file.write(content.encode("utf-8", "backslashreplace"))

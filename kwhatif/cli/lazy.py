@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import typer
 from typer.core import TyperGroup
 
+from kwhatif.cli.terminal import with_colour
+
 
 class LazyGroup(TyperGroup):
     """A group that knows its commands by a table: command -> (module in this room, one line of help)."""
@@ -24,7 +26,7 @@ class LazyGroup(TyperGroup):
         module = import_module(f"kwhatif.cli.{self.commands_by_name[cmd_name][0]}")
         command = typer.main.get_command(module.app)
         command.name = cmd_name
-        return command
+        return command if isinstance(command, TyperGroup) else with_colour(command)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         if self.commands_by_name:

@@ -145,6 +145,9 @@ AdmissionPlugins = Annotated[
         help="Admission plugins to enable besides the default ones (repeatable).",
     ),
 ]
+Everything = Annotated[
+    bool, typer.Option("--all", help="Show every row. Default: tables from 20 rows on are told in groups.")
+]
 IgnoreUnknown = Annotated[bool, typer.Option("--ignore-unknown", help="Do not report unknown kinds.")]
 
 

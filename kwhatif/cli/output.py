@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, NoReturn
 
 import typer
 
+from kwhatif.cli.terminal import screen
 from kwhatif.errors import UnreadError, UsageError
 from kwhatif.report.escape import clean, in_text
 from kwhatif.snapshot.format.drafts import draft_of, packed
@@ -28,8 +29,11 @@ def check_stdin(*paths: object) -> None:
         raise UsageError("'-' is given more than once: standard input can be read only once")
 
 
-def rendered(result: msgspec.Struct, output: str, blocks: Callable[[], list[Block]]) -> str:
-    """A result as ``json``, ``yaml``, ``markdown`` or, under any other name, as text."""
+def rendered(result: msgspec.Struct, output: str, blocks: Callable[[], list[Block]], *, everything: bool = True) -> str:
+    """A result as ``json``, ``yaml``, ``markdown`` or, under any other name, as text for whoever looks at it.
+
+    Markdown and text have long tables in groups, unless ``everything`` is asked for.
+    """
     match output:
         case "json":
             from kwhatif.report.structured import as_json
@@ -40,13 +44,14 @@ def rendered(result: msgspec.Struct, output: str, blocks: Callable[[], list[Bloc
 
             return as_yaml(result)
         case "markdown":
+            from kwhatif.report.grouping import shortened
             from kwhatif.report.markdown import markdown_of
 
-            return markdown_of(blocks())
+            return markdown_of(blocks() if everything else shortened(blocks()))
         case _:
             from kwhatif.report.tables import text_of
 
-            return text_of(blocks())
+            return text_of(blocks(), screen(), everything=everything)
 
 
 def write(text: str) -> None:

@@ -15,6 +15,7 @@ from kwhatif.cli.options import (
     AutoscaleGroups,
     CallExtenderBind,
     EngineOptions,
+    Everything,
     Namespace,
     Seed,
     SendingOptions,
@@ -54,6 +55,7 @@ def place(
         list[str] | None, option("-f", "--filename", metavar="FILE", help="The same, as with kubectl.")
     ] = None,
     namespace: Namespace = "default",
+    everything: Everything = False,
     output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.table,
     with_pending: Annotated[
         bool, typer.Option("--with-pending", help="Also place the snapshot's own pending pods.")
@@ -102,7 +104,7 @@ def place(
     asked = Inputs(snapshot, paths, namespace, edits or None, reading)
     result = ask(question, Case(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind)))
     more = list(_besides(result)) if output is Output.name else []
-    finish(_rendered(result, output), result.exit_code, [*result.notes, *more])
+    finish(_rendered(result, output, everything), result.exit_code, [*result.notes, *more])
 
 
 def _besides(result: PlaceResult) -> Iterator[str]:
@@ -115,7 +117,7 @@ def _besides(result: PlaceResult) -> Iterator[str]:
         yield f"warning: {failed.owner}: {counted(failed.pods, 'pod')} not created: {failed.message}"
 
 
-def _rendered(result: PlaceResult, output: Output) -> str:
+def _rendered(result: PlaceResult, output: Output, everything: bool) -> str:
     if output is Output.name:
         from kwhatif.report.names import names_of
 
@@ -123,7 +125,7 @@ def _rendered(result: PlaceResult, output: Output) -> str:
     if output is Output.summary:
         from kwhatif.report.place_summary import summary_blocks
 
-        return rendered(result, output, lambda: summary_blocks(result))
+        return rendered(result, output, lambda: summary_blocks(result), everything=everything)
     from kwhatif.report.place_text import place_blocks
 
-    return rendered(result, output, lambda: place_blocks(result, wide=output is Output.wide))
+    return rendered(result, output, lambda: place_blocks(result, wide=output is Output.wide), everything=everything)

@@ -34,23 +34,56 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer to what was asked, in a sentence. Text has it first, and last as well where it is out of sight."""
+
+    text: str
+    good: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """How a table is told that is too long to be read: ``one`` is what a row is about.
+
+    Rows that are alike in the columns ``alike`` share one, or each stands for itself where that is None; the columns
+    ``pods`` hold names, alike but for what controllers put behind them. Groups with something in the column ``first``
+    come before all others.
+    """
+
+    one: str
+    alike: tuple[int, ...] | None = None
+    pods: tuple[int, ...] = ()
+    first: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
-    """Columns with a header each; rows are as long as the headers. Names among the headers keep their case."""
+    """Columns with a header each; rows are as long as the headers. Names among the headers keep their case.
+
+    ``nodes`` are the columns with names of nodes.
+    """
 
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     names_from: int | None = None
+    grouping: Grouping | None = None
+    nodes: tuple[int, ...] = ()
 
 
-Block = Heading | Facts | Lines | Table
+Block = Verdict | Heading | Facts | Lines | Table
 
 
 def titled(
-    heading: str, headers: Sequence[str], rows: Iterable[Iterable[object]], names_from: int | None = None
+    heading: str,
+    headers: Sequence[str],
+    rows: Iterable[Iterable[object]],
+    names_from: int | None = None,
+    grouping: Grouping | None = None,
+    nodes: tuple[int, ...] = (),
 ) -> list[Block]:
     """A table under its heading, or nothing if it would have no rows."""
     cells = tuple(tuple(map(str, row)) for row in rows)
-    return [Heading(heading), Table(tuple(headers), cells, names_from)] if cells else []
+    return [Heading(heading), Table(tuple(headers), cells, names_from, grouping, nodes)] if cells else []
 
 
 def of(part: int, whole: int, one: str) -> str:

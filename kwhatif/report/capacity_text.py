@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.report.blocks import Block, Facts, Lines, joined, titled
+from kwhatif.report.blocks import Block, Facts, Grouping, Verdict, joined, of, titled
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.results.amounts import counted, some, spell_amount
 from kwhatif.results.capacity import CapacityResult, NodeCapacity
 
-MANY_NODES = 12
-"""More nodes than these that take nothing are only counted."""
 
-
-def capacity_blocks(result: CapacityResult, *, everything: bool = False) -> list[Block]:
-    """The report; ``everything`` shows each node, however many take nothing."""
-    blocks: list[Block] = [Facts(tuple(_facts(result)))]
+def capacity_blocks(result: CapacityResult) -> list[Block]:
+    """The report."""
+    blocks: list[Block] = [Verdict(_summary(result), not result.exit_code), Facts(tuple(_facts(result)))]
     blocks += titled("WHY NO OTHER FITS", ("reason", "nodes"), [(each.reason, each.nodes) for each in result.reasons])
     rows = [
         (
@@ -28,8 +25,19 @@ def capacity_blocks(result: CapacityResult, *, everything: bool = False) -> list
         for each in result.left_over
     ]
     blocks += titled("LEFT OVER", ("resource", "each asks", "free in all", "most on one node"), rows)
-    blocks += _nodes(result, everything)
+    blocks += _nodes(result)
     return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
+
+
+def _summary(result: CapacityResult) -> str:
+    """``Fits 2 times, 8 pods, on 3 of 6 nodes.``"""
+    parts = [f"Fits {counted(result.fits, 'time')}"]
+    if result.pods_each > 1:
+        parts.append(counted(result.fits * result.pods_each, "pod"))
+    if result.fits:
+        parts.append(f"on {of(sum(1 for node in result.nodes if node.pods), len(result.nodes), 'node')}")
+    asked = f" At least {result.at_least} were asked for." if result.exit_code else ""
+    return f"{', '.join(parts)}.{asked}"
 
 
 def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
@@ -40,10 +48,6 @@ def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
             f", {counted(lost, 'of them finds', 'of them find')} no node: {some(result.first_pending)}" if lost else ""
         )
         yield "Placed first", f"{counted(result.first, 'pod')} that wait because of edits{stay}"
-    more = f", {counted(result.fits * result.pods_each, 'pod')}" if result.pods_each > 1 else ""
-    yield "Fits", f"{counted(result.fits, 'time')}{more}"
-    if result.exit_code:
-        yield "Asked for", f"at least {counted(result.at_least, 'time')}"
     match result.ended:
         case "limit" | "max-pods":
             yield "Ended by", f"--{result.ended}: more may fit"
@@ -59,18 +63,13 @@ def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
             yield "Ended by", "the API server lets in no pod of it"
 
 
-def _nodes(result: CapacityResult, everything: bool) -> Iterator[Block]:
+def _nodes(result: CapacityResult) -> Iterator[Block]:
     if not result.pods_each:
         return
-    takers = [node for node in result.nodes if node.pods]
-    others = [node for node in result.nodes if not node.pods]
-    if everything or len(others) <= MANY_NODES:
-        takers, others = list(result.nodes), []
     resources = tuple(each.resource for each in result.left_over)
     headers = ("node", "pods", *(f"{name} left" for name in resources), "why no other")
-    yield from titled("NODES", headers, [_row(node, resources) for node in takers])
-    if others:
-        yield Lines((f"{counted(len(others), 'node')} more take nothing; --all shows them",))
+    rows = [_row(node, resources) for node in result.nodes]
+    yield from titled("NODES", headers, rows, None, Grouping("node", (len(headers) - 1,)), (0,))
 
 
 def _row(node: NodeCapacity, resources: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, joined, titled
+from kwhatif.report.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, Verdict, joined, titled
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.results.amounts import counted, some, spell_amount
 from kwhatif.results.diff import ClusterUse, DecisionDiff, NodeScores, PodChange
 
-MOST_PODS = 30
 MOST_RULES = 12
-MOST_SKEWS = 20
 
 _WORDS = {
     "moved": "moved",
@@ -28,23 +26,23 @@ _WORDS = {
 
 def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block]:
     """The report; ``everything`` leaves out nothing, however long it gets."""
-    most = len(result.changes) if everything else MOST_PODS
-    blocks: list[Block] = [Facts((("A", result.a.label), ("B", result.b.label))), Lines((_summary(result),))]
-    shown = result.changes[:most]
-    moved = [change for change in shown if change.what == "moved"]
-    others = [change for change in shown if change.what != "moved"]
+    blocks: list[Block] = [
+        Facts((("A", result.a.label), ("B", result.b.label))),
+        Verdict(_summary(result), not result.differs),
+    ]
+    moved = [change for change in result.changes if change.what == "moved"]
+    others = [change for change in result.changes if change.what != "moved"]
     rows = [(_called(change), change.node_a, change.node_b, _deciders(change)) for change in moved]
-    blocks += titled("MOVED", ("pod", "from (A)", "to (B)", "decided by"), rows)
-    blocks += _scores(moved, result.changes, everything)
+    alike = Grouping("pod", (0, 3), (0,))
+    blocks += titled("MOVED", ("pod", "from (A)", "to (B)", "decided by"), rows, None, alike, (1, 2))
+    blocks += _scores(moved, everything)
     rows = [(_called(change), _WORDS[change.what], *_ends(change)) for change in others]
-    blocks += titled("OTHERWISE", ("pod", "what", "A", "B"), rows)
-    if len(result.changes) > most:
-        blocks.append(Lines((f"{counted(len(result.changes) - most, 'pod')} more; --all shows them",)))
+    blocks += titled("OTHERWISE", ("pod", "what", "A", "B"), rows, None, Grouping("pod", (0, 1), (0,)), (2, 3))
     away = [(each.side, each.object, each.message) for each in result.refusals]
     blocks += _rollouts(result)
     blocks += titled("REFUSED BY ONE SIDE", ("side", "object", "message"), away)
     blocks += titled("THE CLUSTER AFTERWARDS", ("", "A", "B", "Δ"), _effects(result), names_from=1)
-    blocks += _skews(result, everything)
+    blocks += _skews(result)
     blocks += _rules(result, everything)
     if result.a.fidelity == result.b.fidelity:
         return [*blocks, *fidelity_blocks(result.a.fidelity)]
@@ -106,7 +104,7 @@ def _ends(change: PodChange) -> tuple[str, str]:
     return (change.node_a or change.message_a or NONE, change.node_b or change.message_b or NONE)
 
 
-def _scores(moved: Sequence[PodChange], changes: Sequence[PodChange], everything: bool) -> Iterator[Block]:
+def _scores(moved: Sequence[PodChange], everything: bool) -> Iterator[Block]:
     """The scores of the first pod that moved, or of all of them."""
     explained = [change for change in moved if change.decided_by]
     for change in explained if everything else explained[:1]:
@@ -154,12 +152,9 @@ def _of_resource(name: str, a: ClusterUse, b: ClusterUse) -> Iterator[tuple[str,
     yield (f"{name} largest free", *spelt, delta)
 
 
-def _skews(result: DecisionDiff, everything: bool) -> Iterator[Block]:
-    skews = result.skews if everything else result.skews[:MOST_SKEWS]
-    rows = [(skew.workload, skew.a, skew.b, _signed(skew.b - skew.a)) for skew in skews]
-    yield from titled("ZONE SKEW", ("workload", "A", "B", "Δ"), rows)
-    if len(skews) < len(result.skews):
-        yield Lines((f"{counted(len(result.skews) - len(skews), 'workload')} more; --all shows them",))
+def _skews(result: DecisionDiff) -> list[Block]:
+    rows = [(skew.workload, skew.a, skew.b, _signed(skew.b - skew.a)) for skew in result.skews]
+    return titled("ZONE SKEW", ("workload", "A", "B", "Δ"), rows, None, Grouping("workload"))
 
 
 def _rules(result: DecisionDiff, everything: bool) -> Iterator[Block]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, of, titled
+from kwhatif.report.blocks import NONE, Block, Grouping, Heading, Lines, Table, Verdict, of, titled
 from kwhatif.report.expand_text import refusal_blocks, rollout_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
-from kwhatif.results.amounts import counted, spell_amount
+from kwhatif.results.amounts import counted, some, spell_amount
 from kwhatif.results.drain import DrainedPod, DrainResult
 from kwhatif.results.place import Victim
 
@@ -17,28 +17,44 @@ def drain_blocks(result: DrainResult) -> list[Block]:
         (node.node, "drained" if node.drained else "NOT DRAINED", *map(str, each))
         for node, each in zip(result.nodes, numbers, strict=True)
     )
-    blocks = titled("PLACED BEFORE", ("pod", "node"), [(p.pod, p.node or p.reason) for p in result.before])
+    blocks = titled(
+        "PLACED BEFORE",
+        ("pod", "node"),
+        [(p.pod, p.node or p.reason) for p in result.before],
+        grouping=Grouping("pod", (0,), (0,)),
+        nodes=(1,),
+    )
     blocks += [*rollout_blocks(result.rollouts), *refusal_blocks(result.refusals, result.failed)]
     blocks += [Heading("DRAINED")] if blocks else []
-    blocks.append(Table(("node", "outcome", "evicted", "ignored", "refused", "blocked"), drained))
+    headers: tuple[str, ...] = ("node", "outcome", "evicted", "ignored", "refused", "blocked")
+    blocks.append(Table(headers, drained, None, Grouping("node", (1,)), (0,)))
     moved = [pod for pod in result.pods if pod.outcome == "evicted"]
-    headers: tuple[str, ...] = ("node", "turn", "pod", "made by", "budget", "made again as", "lands on")
+    headers = ("node", "turn", "pod", "made by", "budget", "made again as", "lands on")
     rows = [(pod.node, pod.turn, pod.pod, pod.owner or NONE, pod.budget or NONE, *_way(pod)) for pod in moved]
-    blocks += titled("EVICTIONS", headers, rows)
+    blocks += titled("EVICTIONS", headers, rows, None, Grouping("pod", (3, 4), (2, 5)), (0, 6))
     stuck = [pod for pod in result.pods if pod.outcome in ("refused", "blocked")]
     reasons = [(pod.node, pod.pod, pod.budget or NONE, pod.reason) for pod in stuck]
-    blocks += titled("WHAT BLOCKS", ("node", "pod", "budget", "why it stays"), reasons)
-    blocks += titled("PENDING AFTERWARDS", ("pod", "message"), [(p.pod, p.reason) for p in result.pending])
+    blocks += titled(
+        "WHAT BLOCKS",
+        ("node", "pod", "budget", "why it stays"),
+        reasons,
+        grouping=Grouping("pod", (2, 3), (1,)),
+        nodes=(0,),
+    )
+    pending = [(p.pod, p.reason) for p in result.pending]
+    blocks += titled("PENDING AFTERWARDS", ("pod", "message"), pending, None, Grouping("pod", (1,), (0,)))
     placements = (*result.before, *result.placements)
     victims = [(v.pod, p.pod, v.node, _then(v)) for p in placements for v in p.victims]
     blocks += titled(
         "EVICTED BY OTHER PODS" if result.before else "EVICTED BY PODS MADE AGAIN",
         ("pod", "for", "on", "then lands on"),
         victims,
+        grouping=Grouping("pod", (0, 1), (0, 1)),
+        nodes=(2, 3),
     )
     headers = ("budget", "evictions", "allowed before", "allowed after", "keeps")
     budgets = [(b.budget, b.evictions, b.allowed_before, b.allowed_after, len(b.blocks)) for b in result.budgets]
-    blocks += titled("BUDGETS", headers, budgets)
+    blocks += titled("BUDGETS", headers, budgets, None, Grouping("budget"))
     left = [
         (
             each.resource,
@@ -49,7 +65,10 @@ def drain_blocks(result: DrainResult) -> list[Block]:
         for each in result.remaining
     ]
     blocks += titled("THE OTHER NODES", ("resource", "allocatable", "requested before", "requested after"), left)
-    return [*blocks, Lines(_summary(result)), *fidelity_blocks(result.fidelity)]
+    blocks.append(Verdict(_summary(result), not result.exit_code))
+    if result.warnings:
+        blocks.append(Lines(tuple(map(_briefly, result.warnings))))
+    return [*blocks, *fidelity_blocks(result.fidelity)]
 
 
 def _way(pod: DrainedPod) -> tuple[str, str]:
@@ -67,7 +86,13 @@ def _share(resource: str, part: int, whole: int) -> str:
     return f"{text} ({100 * part // whole}%)" if whole else text
 
 
-def _summary(result: DrainResult) -> tuple[str, ...]:
+def _briefly(warning: str) -> str:
+    """kubectl's warning, which names every pod, with a few of them."""
+    about, colon, pods = warning.partition(": ")
+    return f"{about}{colon}{some(pods.split(', '))}"
+
+
+def _summary(result: DrainResult) -> str:
     drained = sum(node.drained for node in result.nodes)
     evicted = sum(node.evicted for node in result.nodes)
     text = f"{drained} of {counted(len(result.nodes), 'node')} drained, {counted(evicted, 'pod')} evicted"
@@ -75,4 +100,4 @@ def _summary(result: DrainResult) -> tuple[str, ...]:
         text = f"{of(sum(p.good for p in result.before), len(result.before), 'pod')} placed before; {text}"
     if pending := len(result.pending) + len(result.homeless):
         text += f", {pending} pending afterwards"
-    return (text, *result.warnings)
+    return text

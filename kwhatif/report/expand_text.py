@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, joined, titled
+from kwhatif.report.blocks import NONE, Block, Grouping, Heading, Lines, Table, joined, titled
 from kwhatif.report.fidelity_text import edited
 from kwhatif.results.amounts import counted
 from kwhatif.results.expand import ExpandResult
@@ -37,8 +37,14 @@ def refusal_blocks(refusals: Sequence[Refusal], failed: Sequence[FailedCreate]) 
     refused = [(each.object, each.reason, each.origin, _told(each)) for each in refusals]
     missing = [(each.owner, each.pods, each.message) for each in failed]
     return [
-        *titled("REFUSED by the API server", ("object", "reason", "from", "message"), refused),
-        *titled("NOT CREATED by the controllers", ("owner", "pods", "message"), missing),
+        *titled(
+            "REFUSED by the API server",
+            ("object", "reason", "from", "message"),
+            refused,
+            None,
+            Grouping("object", (1, 3)),
+        ),
+        *titled("NOT CREATED by the controllers", ("owner", "pods", "message"), missing, None, Grouping("owner")),
     ]
 
 
@@ -51,7 +57,9 @@ def rollout_blocks(rollouts: Sequence[RolloutPlan], *, steps: bool = False) -> l
     rows = [
         (each.object, each.creates, each.keeps, each.removes, each.unfinished or "goes through") for each in rollouts
     ]
-    blocks = titled("ROLLOUTS", ("object", "create", "keep", "remove", "outcome"), rows)
+    blocks = titled(
+        "ROLLOUTS", ("object", "create", "keep", "remove", "outcome"), rows, None, Grouping("rollout", (4,))
+    )
     if rows and steps:
         told = tuple(
             (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table
+from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table, Verdict
 from kwhatif.report.escape import clean, in_markup, is_command
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~#!$])")
@@ -35,6 +35,8 @@ def markdown_of(blocks: Iterable[Block]) -> str:
 
 def _drawn(block: Block) -> str:
     match block:
+        case Verdict(text):
+            return escaped(text)
         case Heading(text):
             return f"### {escaped(text)}"
         case Facts(pairs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.report.blocks import NONE, Block, Lines, titled
+from kwhatif.report.blocks import NONE, Block, Grouping, Verdict, titled
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.place_text import summary
@@ -15,9 +15,9 @@ from kwhatif.results.place import PlaceResult, Pool
 
 def summary_blocks(result: PlaceResult) -> list[Block]:
     """The report."""
-    blocks: list[Block] = [Lines((summary(result),))]
+    blocks: list[Block] = [Verdict(summary(result), not result.exit_code)]
     causes = [(each.pods, each.reason) for each in result.totals.causes]
-    blocks += titled("WITHOUT A NODE", ("pods", "reason"), causes)
+    blocks += titled("WITHOUT A NODE", ("pods", "reason"), causes, None, Grouping("reason"))
     headers = ("resource", "pool", "nodes", "requested", "allocatable", "in use")
     blocks += titled("ALLOCATED AFTERWARDS", headers, _allocated(result.totals.pools))
     return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from kwhatif.report.blocks import NONE, Block, Heading, Lines, Table, joined, of, titled
+from kwhatif.report.blocks import NONE, Block, Grouping, Heading, Table, Verdict, joined, of, titled
 from kwhatif.report.expand_text import refusal_blocks, rollout_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.timeline_text import timeline_blocks
@@ -26,14 +26,15 @@ def place_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
     if result.placements:
         headers = (*_HEADERS[:-1], *_WIDE, _HEADERS[-1]) if wide else _HEADERS
         rows = tuple(_row(placement, result.nodes, wide) for placement in (*result.placements, *result.replacements))
-        blocks.append(Table(headers, rows))
+        grouping = Grouping("pod", (0, 1, len(headers) - 1), (1,), first=len(headers) - 1)
+        blocks.append(Table(headers, rows, None, grouping, (2,)))
     if wide:
         blocks += device_blocks((*result.placements, *result.replacements))
     victims = [(placement, victim) for placement in result.placements for victim in placement.victims]
     if victims:
         blocks += [Heading("VICTIMS"), victim_table(victims, wide=wide)]
     blocks += [*rollout_blocks(result.rollouts, steps=wide), *refusal_blocks(result.refusals, result.failed)]
-    blocks.append(Lines((summary(result),)))
+    blocks.append(Verdict(summary(result), not result.exit_code))
     return [*blocks, *fidelity_blocks(result.fidelity)]
 
 
@@ -97,7 +98,7 @@ def device_blocks(placements: Sequence[Placement]) -> list[Block]:
                 name = claim.claim.partition("/")[2]
                 rows.append((namespace, pod, name, request, ", ".join(map(_used, uses)), joined(claim.shared_with)))
     headers = ("namespace", "pod", "claim", "request", "devices", "shared with")
-    return titled("DEVICES", headers, rows)
+    return titled("DEVICES", headers, rows, None, Grouping("request", (0, 1, 2, 3), (1, 2)))
 
 
 def _used(use: AllocatedDevice) -> str:
@@ -131,7 +132,7 @@ def victim_table(victims: list[tuple[Placement, Victim]], *, wide: bool = False)
         )
         more = (_replacement(victim), placement.criterion or NONE)
         rows.append((*row, *more[0 if replaced else 1 : 2 if wide else 1]))
-    return Table(headers, tuple(rows))
+    return Table(headers, tuple(rows), None, Grouping("pod", (3, 4), (0, 4)), (1,))
 
 
 def _replacement(victim: Victim) -> str:

@@ -1,45 +1,80 @@
-"""Blocks as plain text: columns as kubectl prints them, without borders, whatever the width of the terminal."""
+"""Blocks as text: columns as kubectl prints them, without borders; on a terminal as wide as that, else as they are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table
-from kwhatif.report.escape import clean, in_text
+from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table, Verdict
+from kwhatif.report.escape import in_text
+from kwhatif.report.grouping import MOST_GROUPS, MOST_ROWS, shortened
+from kwhatif.report.node_names import endings
+from kwhatif.report.screen import Screen
+
+SIGHT = 24
+"""Lines that everybody sees at once: the verdict of a longer report is told again at its end."""
+
+MOST_LINES = 60
+"""How long a report may get that has tables in groups, as far as fewer groups make it shorter."""
+
+PLAIN = Screen()
 
 
-def columns(headers: Sequence[str], rows: Sequence[Sequence[str]], names_from: int | None = None) -> str:
-    """A table: headers in capitals (those from ``names_from`` on are names and stay as they are), two spaces apart."""
-    from tabulate import tabulate
+def text_of(blocks: Iterable[Block], screen: Screen = PLAIN, *, everything: bool = True) -> str:
+    """The report, ending in a newline; ``everything`` leaves no row out, however many there are."""
+    whole = _ordered(blocks)
+    if screen.width is not None:
+        whole = endings(whole)
+    lines = _lines(whole, screen)
+    if not everything and (told := shortened(whole)) != whole:
+        lines = _lines(told, screen)
+        for most in (8, 6, 4, 3, 2, 1):
+            if len(lines) <= MOST_LINES:
+                break
+            lines = _lines(shortened(whole, min(2 * most, MOST_ROWS), min(most, MOST_GROUPS)), screen)
+    return in_text("\n".join([*lines, ""]))
 
-    capitals = len(headers) if names_from is None else names_from
-    heads = [clean(head if place >= capitals else head.upper()) for place, head in enumerate(headers)]
-    cells = [heads, *([clean(cell) for cell in row] for row in rows)]
-    # Headers go in as a row: as headers they would be set further apart.
-    drawn = tabulate(cells, tablefmt="plain", disable_numparse=True, stralign="left", numalign="left")
-    return "\n".join(line.rstrip() for line in drawn.split("\n"))
+
+def _ordered(blocks: Iterable[Block]) -> list[Block]:
+    """The verdict first."""
+    return sorted(blocks, key=lambda block: not isinstance(block, Verdict))
 
 
-def text_of(blocks: Iterable[Block]) -> str:
-    """The report, ending in a newline. Blocks are set apart by empty lines, but not from their headings."""
-    parts: list[str] = []
+def _lines(blocks: Sequence[Block], screen: Screen) -> list[str]:
+    """Blocks are set apart by empty lines, but not from their headings."""
+    lines: list[str] = []
     under_heading = True
     for block in blocks:
         if not under_heading:
-            parts.append("")
-        parts.append(_drawn(block))
+            lines.append("")
+        lines += _drawn(block, screen)
         under_heading = isinstance(block, Heading)
-    return in_text("\n".join([*parts, ""]))
+    if len(lines) > SIGHT:
+        lines += [line for block in blocks if isinstance(block, Verdict) for line in ("", *_drawn(block, screen))]
+    return lines
 
 
-def _drawn(block: Block) -> str:
+def _drawn(block: Block, screen: Screen) -> list[str]:
     match block:
+        case Verdict(text, good):
+            return [screen.painted(line, "pass" if good else "fail") for line in screen.wrapped(text)]
         case Heading(text):
-            return clean(text)
+            return [screen.painted(line, "heading") for line in screen.wrapped(text)]
         case Facts(pairs):
             width = max(len(label) for label, _ in pairs) + 2
-            return "\n".join(f"{label + ':':<{width}} {clean(value)}".rstrip() for label, value in pairs)
+            return [
+                line
+                for label, value in pairs
+                for line in screen.wrapped(value, " " * (width + 1), f"{label + ':':<{width}} ")
+            ]
         case Lines(texts):
-            return "\n".join(map(clean, texts))
-        case Table(headers, rows, names_from):
-            return columns(headers, rows, names_from)
+            return [line for text in texts for line in screen.wrapped(text, "  ")]
+        case Table():
+            return _table(block, screen)
+
+
+def _table(table: Table, screen: Screen) -> list[str]:
+    """Headers in capitals; those from ``names_from`` on are names and stay as they are."""
+    capitals = len(table.headers) if table.names_from is None else table.names_from
+    heads = [head if place >= capitals else head.upper() for place, head in enumerate(table.headers)]
+    head, *rows = screen.table([heads, *table.rows])
+    return [screen.painted(line, "heading") for line in head] + [line for row in rows for line in row]

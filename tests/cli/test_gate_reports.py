@@ -9,8 +9,9 @@ from unittest import mock
 
 import pytest
 
-from kwhatif.cli.terminal import Colour, colourful, columns
+from kwhatif.cli.terminal import screen
 from kwhatif.report.gate_formats import FORMATS
+from kwhatif.report.screen import Screen
 from tests.cli.running import refused, run
 from tests.report.gate_reading import READERS
 from tests.report.test_gate_formats import check
@@ -65,28 +66,30 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("asked", "env", "wanted"),
     [
-        (Colour.auto, {"TERM": "xterm"}, True),
-        (Colour.auto, {"TERM": "xterm", "NO_COLOR": "1"}, False),
-        (Colour.auto, {"TERM": "xterm", "NO_COLOR": ""}, True),
-        (Colour.auto, {"TERM": "dumb"}, False),
-        (Colour.always, {"NO_COLOR": "1"}, True),
-        (Colour.never, {"TERM": "xterm"}, False),
+        ("auto", {"TERM": "xterm"}, True),
+        ("auto", {"TERM": "xterm", "NO_COLOR": "1"}, False),
+        ("auto", {"TERM": "xterm", "NO_COLOR": ""}, True),
+        ("auto", {"TERM": "dumb"}, False),
+        ("auto", {"TERM": "dumb", "FORCE_COLOR": "1"}, True),
+        ("auto", {"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+        ("always", {"NO_COLOR": "1"}, True),
+        ("never", {"TERM": "xterm", "FORCE_COLOR": "1"}, False),
     ],
 )
 def test_a_terminal_has_colours_unless_somebody_does_not_want_them(
-    asked: Colour, env: dict[str, str], wanted: bool
+    asked: str, env: dict[str, str], wanted: bool
 ) -> None:
+    run("expand", "data/no-pods.yaml", "--color", asked)
     with mock.patch.dict(os.environ, env, clear=True), mock.patch("sys.stdout", Terminal()):
-        assert colourful(asked) is wanted
-        assert columns(100) == 100
+        assert screen() == Screen(80, wanted)
         os.environ["COLUMNS"] = "77"
-        assert columns(100) == 77
+        assert screen(100) == Screen(77, wanted)
 
 
 def test_what_is_no_terminal_has_no_colours_and_a_width_of_its_own() -> None:
     with mock.patch.dict(os.environ, {"TERM": "xterm", "COLUMNS": "77"}), mock.patch("sys.stdout", io.StringIO()):
-        assert not colourful(Colour.auto)
-        assert columns(100) == 100
+        assert screen(100) == Screen(100)
+        assert screen() == Screen()
     rules = f"{SAMPLE}/rules-warn.yaml"
     assert "\x1b" not in run(*JUDGE, rules).out
     assert run(*JUDGE, rules, "--color", "always").out.startswith("\x1b[1;33mWARN\x1b[0m  ")

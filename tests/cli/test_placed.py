@@ -44,7 +44,7 @@ COUNTS = {
     "place": "0 of 2 pods placed, 2 unclaimed",
     "place --timeline": "0 of 2 pods placed, 2 unclaimed",
     "explain": "Outcome:    unclaimed: no scheduler of the configuration takes it up",
-    "capacity": "Fits:       0 times",
+    "capacity": "Fits 0 times",
     "gate": "2 of 2 new pods find no node",
 }
 

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.report.blocks import Facts, Heading, Lines, Table
+from kwhatif.report.blocks import Facts, Grouping, Heading, Lines, Table, Verdict
 from kwhatif.report.conformance_text import conformance_blocks
 from kwhatif.report.escape import clean
 from kwhatif.report.explain_text import explain_blocks
@@ -19,8 +19,9 @@ from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.markdown import escaped, markdown_of
 from kwhatif.report.names import names_of
 from kwhatif.report.place_text import place_blocks, summary
+from kwhatif.report.screen import Screen
 from kwhatif.report.structured import as_json, as_yaml
-from kwhatif.report.tables import columns, text_of
+from kwhatif.report.tables import text_of
 from kwhatif.results.amounts import counted, some
 from kwhatif.results.conformance import ConformanceResult, FileAgreement
 from kwhatif.results.explain import Blocker, Eviction, ExplainResult, Fix, NodeReport, PodReport
@@ -50,28 +51,106 @@ def test_what_is_not_printable_is_shown_as_python_spells_it() -> None:
 
 
 def test_columns_are_as_kubectl_prints_them() -> None:
-    drawn = columns(("name", "node", ""), [("a", "much longer", "x"), ("bbbbb", "n", "")])
-    assert drawn == "NAME   NODE\na      much longer  x\nbbbbb  n"
+    drawn = text_of([Table(("name", "node", ""), (("a", "much longer", "x"), ("bbbbb", "n", "")))])
+    assert drawn == "NAME   NODE\na      much longer  x\nbbbbb  n\n"
 
 
 def test_names_among_the_headers_keep_their_case() -> None:
-    assert columns(("plugin", "node-a"), [("X", "1")], names_from=1).splitlines()[0] == "PLUGIN  node-a"
+    assert text_of([Table(("plugin", "node-a"), (("X", "1"),), names_from=1)]).splitlines()[0] == "PLUGIN  node-a"
 
 
 def test_cells_that_look_like_numbers_are_left_as_they_are() -> None:
-    assert columns(("a", "b"), [("007", "1e5"), ("1.50", "-")]).splitlines()[1:] == ["007   1e5", "1.50  -"]
+    assert text_of([Table(("a", "b"), (("007", "1e5"), ("1.50", "-")))]).splitlines()[1:] == ["007   1e5", "1.50  -"]
 
 
 @given(st.lists(st.tuples(ANY, ANY), min_size=1, max_size=5))
 def test_a_table_has_a_line_a_row_whatever_is_in_it(rows: list[tuple[str, str]]) -> None:
-    drawn = columns(("one", "other"), rows)
-    assert len(drawn.split("\n")) == len(rows) + 1
+    drawn = text_of([Table(("one", "other"), tuple(rows))])
+    assert len(drawn.split("\n")) == len(rows) + 2
     assert all(line.isprintable() for line in drawn.split("\n"))
 
 
 def test_headings_stand_over_their_blocks_and_other_blocks_apart() -> None:
     text = text_of([Lines(("a", "b")), Heading("H"), Table(("x",), (("1",),)), Facts((("Long", "v"), ("S", "")))])
     assert text == "a\nb\n\nH\nX\n1\n\nLong:  v\nS:\n"
+
+
+# --- the terminal
+
+WIDE = Table(
+    ("pod", "node", "why"),
+    (("shop/a-name-of-some-length", "ip-10-0-0-1.eu-west-1.compute.internal", "it is full of words " * 4),) * 2,
+)
+
+
+def test_columns_without_room_go_below_their_row_and_sentences_are_wrapped() -> None:
+    assert text_of([WIDE], Screen(80)).splitlines()[:4] == [
+        "POD                         NODE",
+        "  WHY",
+        "shop/a-name-of-some-length  ip-10-0-0-1.eu-west-1.compute.internal",
+        "  it is full of words it is full of words it is full of words it is full of",
+    ]
+
+
+@given(st.lists(st.tuples(ANY, ANY, ANY), min_size=1, max_size=5), st.integers(60, 200))
+def test_a_terminal_shows_every_word_of_a_table_and_only_single_words_are_too_wide(
+    rows: list[tuple[str, str, str]], width: int
+) -> None:
+    lines = text_of([Table(("one", "other", "third"), tuple(rows))], Screen(width)).splitlines()
+    assert all(len(line) <= width or len(line.split()) == 1 for line in lines)
+    assert sorted("".join(lines[1:]).replace(" ", "")) == sorted(
+        "".join(clean(cell) for row in rows for cell in row).replace(" ", "")
+    ) or any("\\" in line for line in lines)
+
+
+def test_the_ending_that_all_nodes_have_is_told_once() -> None:
+    names = tuple((f"ip-10-0-0-{i}.eu-west-1.compute.internal",) for i in range(2))
+    shown = text_of([Table(("node",), names, nodes=(0,))], Screen(80))
+    assert shown == (
+        "NODE\nip-10-0-0-0…\nip-10-0-0-1…\n\nNames of nodes that end in … end in .eu-west-1.compute.internal.\n"
+    )
+    assert names[0][0] in text_of([Table(("node",), names, nodes=(0,))])
+
+
+def test_a_verdict_stands_first_and_is_repeated_where_it_is_out_of_sight() -> None:
+    verdict = Verdict("All is well.", True)
+    assert text_of([Lines(("a",)), verdict]) == "All is well.\n\na\n"
+    long = text_of([Lines(("a",) * 30), verdict], Screen(80, colour=True)).splitlines()
+    assert long[0] == long[-1] == "\x1b[1;32mAll is well.\x1b[0m"
+
+
+# --- groups
+
+
+def table_of(number: int) -> Table:
+    rows = tuple((f"shop/web-5d4c7fbbdd-{'bcdfg'[i % 5]}2x4z", f"node-{i}", str(i), "full") for i in range(number))
+    return Table(("pod", "node", "number", "why"), rows, None, Grouping("pod", (0, 3), (0,)), (1,))
+
+
+def test_tables_from_20_rows_on_are_told_in_groups_unless_everything_is_asked_for() -> None:
+    assert len(text_of([table_of(19)], everything=False).splitlines()) == 20
+    assert text_of([table_of(20)], everything=False) == (
+        "PODS  POD         NODE                NUMBER   WHY\n"
+        "20    shop/web-*  node-0 and 19 more  0 to 19  full\n"
+        "\n--all shows every row\n"
+    )
+    assert len(text_of([table_of(20)], everything=True).splitlines()) == 21
+
+
+def test_amounts_range_by_size_and_rows_that_stand_for_themselves_are_cut() -> None:
+    rows = tuple((f"shop/w-{i}", amount) for i, amount in enumerate(["900m", "2", "-", "1500m"] * 6))
+    shown = text_of([Table(("pod", "cpu"), rows, None, Grouping("pod", (0,), (0,)))], everything=False)
+    assert "24    shop/w-*  900m to 2\n" in shown
+    shown = text_of([Table(("pod", "cpu"), rows, None, Grouping("pod"))], everything=False)
+    assert shown.count("\n") == 25
+    shown = text_of([Table(("pod", "cpu"), rows[:1] * 50, None, Grouping("pod"))], everything=False)
+    assert shown.endswith("\nshop/w-0  900m\n\n12 more pods; --all shows every row\n")
+
+
+def test_a_report_of_long_tables_keeps_to_sixty_lines() -> None:
+    rows = tuple((f"shop/w-{i}", f"reason {i}") for i in range(500))
+    tables = [Table(("pod", "why"), rows, None, Grouping("pod", (1,), (0,)))] * 8
+    assert len(text_of([*tables, Verdict("No.", False)], everything=False).splitlines()) <= 60
 
 
 # --- markdown

@@ -20,7 +20,8 @@ from kwhatif.report.escape import clean
 from kwhatif.report.gate_formats import FORMATS
 from kwhatif.report.gate_junit import gate_junit
 from kwhatif.report.gate_markdown import LONGEST, MARKER, gate_markdown
-from kwhatif.report.gate_table import gate_table
+from kwhatif.report.gate_table import WIDTH, gate_table
+from kwhatif.report.screen import Screen
 from kwhatif.results.gate import Finding, GateResult, Location, RuleOutcome, Subject
 from kwhatif.whatif.schema_files import gate_report_schema
 from tests.report.gate_reading import READERS, Read
@@ -183,13 +184,13 @@ def test_a_gate_that_asked_nothing_is_a_plan_of_nothing() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_lines_are_broken_to_fit_the_terminal(width: int) -> None:
-    lines = gate_table(sample(), width=width).splitlines()
+    lines = gate_table(sample(), Screen(width)).splitlines()
     assert max(map(len, lines)) <= width
     assert all(line == line.rstrip() for line in lines)
 
 
 def test_colour_adds_nothing_but_colour() -> None:
-    painted = gate_table(sample(), colour=True)
+    painted = gate_table(sample(), Screen(WIDTH, colour=True))
     assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == gate_table(sample())
     assert painted.startswith("\x1b[1;31mFAIL\x1b[0m  1 error, 2 warnings, 1 exempted\n")
     assert "\x1b" not in gate_table(sample())

@@ -1,0 +1,83 @@
+"""Long tables, told in groups: how many rows are alike, what they have in common, and how far the rest ranges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kwhatif.report.blocks import Block, Grouping, Lines, Table
+from kwhatif.results.amounts import counted, some
+
+MOST_ROWS = 19
+"""A table with more rows than these is told in groups; one whose rows stand for themselves is cut at twice as many."""
+
+MOST_GROUPS = 12
+
+# What controllers put behind a name: an ordinal, or five random characters, before them the hash of a template. They
+# draw from an alphabet without vowels, so that they make no words.
+_GENERATED = re.compile(r"(-[bcdfghjklmnpqrstvwxz2456789]{8,10})?(-copy)?-(r?\d+|[bcdfghjklmnpqrstvwxz2456789]{5})$")
+_UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_AMOUNT = re.compile(r"(-?\d+(?:\.\d+)?)(m|[KMGTPE]i|)(/\d+)?")
+
+
+def shortened(blocks: Sequence[Block], most_rows: int = MOST_ROWS, most_groups: int = MOST_GROUPS) -> list[Block]:
+    """The report with its long tables in groups, of each no more than the largest ``most_groups``."""
+    told: list[Block] = []
+    for block in blocks:
+        if not isinstance(block, Table) or block.grouping is None:
+            told.append(block)
+        elif block.grouping.alike is None and len(block.rows) > 2 * most_rows:
+            told += _cut(block, block.grouping, 2 * most_rows)
+        elif block.grouping.alike is not None and len(block.rows) > most_rows:
+            told += _in_groups(block, block.grouping, block.grouping.alike, most_groups)
+        else:
+            told.append(block)
+    return told
+
+
+def _cut(table: Table, grouping: Grouping, most: int) -> list[Block]:
+    more = counted(len(table.rows) - most, f"more {grouping.one}")
+    return [replace(table, rows=table.rows[:most]), Lines((f"{more}; --all shows every row",))]
+
+
+def _in_groups(table: Table, grouping: Grouping, alike: Sequence[int], most: int) -> list[Block]:
+    by_key: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for row in table.rows:
+        by_key.setdefault(tuple(_key(row[i], i in grouping.pods) for i in alike), []).append(row)
+    first = grouping.first
+    groups = sorted(by_key.values(), key=lambda rows: (first is not None and not rows[0][first], -len(rows)))
+    rows = tuple(
+        (str(len(group)), *(_common(group, i, i in grouping.pods) for i in range(len(table.headers))))
+        for group in groups[:most]
+    )
+    left = groups[most:]
+    more = counted(sum(map(len, left)), f"more {grouping.one}")
+    said = f"{more} in {counted(len(left), 'group')}; " if left else ""
+    return [
+        Table((f"{grouping.one}s", *table.headers), rows, nodes=tuple(i + 1 for i in table.nodes)),
+        Lines((f"{said}--all shows every row",)),
+    ]
+
+
+def _key(cell: str, pod: bool) -> str:
+    return _GENERATED.sub("", cell) if pod else cell
+
+
+def _common(rows: Sequence[Sequence[str]], column: int, pod: bool) -> str:
+    """One cell for all: what they agree on, from the least to the most, or the first and how many others there are."""
+    cells = list(dict.fromkeys(row[column] for row in rows))
+    if len(cells) == 1:
+        return cells[0]
+    if pod:
+        return some(list(dict.fromkeys(f"{_key(cell, True)}-*" for cell in cells)), 1)
+    told = [cell for cell in cells if cell != "-"]
+    found = [match for match in map(_AMOUNT.fullmatch, told) if match]
+    if len(found) == len(told):
+        sized = sorted((_size(match[1], match[2]), match[0]) for match in found)
+        return sized[0][1] if len(sized) == 1 else f"{sized[0][1]} to {sized[-1][1]}"
+    return some(cells, 1)
+
+
+def _size(number: str, unit: str) -> float:
+    return float(number) / 1000 if unit == "m" else float(number) * float(1024 ** _UNITS.index(unit))
