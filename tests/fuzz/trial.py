@@ -146,7 +146,7 @@ def _answering(case: Case) -> Iterator[None]:
         told[path] = answer.encode()
     with (
         mock.patch.object(_Served, "answers", told, create=True),
-        mock.patch("kwhatif.snapshot.live.live_cluster.LiveCluster", _Served),
+        mock.patch("kwhatif.snapshot.live.dump.LiveCluster", _Served),
     ):
         yield
 
