@@ -147,18 +147,37 @@ def _budget_gap(session: Session, placements: Sequence[Placement], evicted: Sequ
 def _kind_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
     """Kinds the snapshot lacks, or could not read, that an enabled plugin, or the API server, reads for these pods."""
     readings = session.readings()
-    for kind in sorted(readings.keys() - {_BUDGET}):
-        why = absence(session.snapshot, session.covered, kind)
-        if why:
-            touched = (item.pod.key for item in asked if _matters(session, kind, item))
-            yield Gap(what=why, effect=_uses(readings[kind]), pods=tuple(touched))
+    missing = {
+        kind: why
+        for kind in sorted(readings.keys() - {_BUDGET})
+        if (why := absence(session.snapshot, session.covered, kind))
+    }
+    if not missing:
+        return
+    by_shape: dict[tuple[str, int], frozenset[str]] = {}
+    needs = []
+    for item in asked:
+        shape = (item.pod.spec.scheduler_name or "", session.cluster.shapes.info(item.pod).shape.index)
+        if shape not in by_shape:
+            by_shape[shape] = _needs(session, item)
+        needs.append((item.pod.key, by_shape[shape]))
+    for kind, why in missing.items():
+        touched = tuple(key for key, needed in needs if kind in needed)
+        yield Gap(what=why, effect=_uses(readings[kind]), pods=touched)
 
 
-def _matters(session: Session, kind: str, asked: Asked) -> bool:
-    """Whether one of the plugins that decide about the pod reads the kind for it."""
+def _needs(session: Session, asked: Asked) -> frozenset[str]:
+    """The kinds that the plugins which decide about the pod read for it; the same for pods of one shape."""
     scheduler, cluster = session.driver.scheduler(asked.pod.spec.scheduler_name), session.cluster
-    readings = (plugin.reads.get(kind) for plugin in scheduler.framework.all_plugins) if scheduler is not None else ()
-    return any(each is not None and each.matters(cluster.shapes.info(asked.pod), cluster) for each in readings)
+    if scheduler is None:
+        return frozenset()
+    pod = cluster.shapes.info(asked.pod)
+    return frozenset(
+        kind
+        for plugin in scheduler.framework.all_plugins
+        for kind, each in plugin.reads.items()
+        if each.matters(pod, cluster)
+    )
 
 
 def _uses(readings: Mapping[str, Reading]) -> str:
