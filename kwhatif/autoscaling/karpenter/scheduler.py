@@ -85,7 +85,6 @@ class Scheduler:
         self._volumes = cluster.volumes
         self._places: dict[int, Sequence[Requirements]] = {}
         self._used: dict[int, Used | None] = {}
-        self._concerned: dict[int, bool] = {}
         pools = {pool.name: pool for pool in by_weight([offer.pool for offer in offers])}
         offered = {offer.pool.name: offer.types for offer in offers}
         # Constraints of a pod whose volumes lead nowhere are unknown until it fails for the first time.
