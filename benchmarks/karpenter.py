@@ -21,8 +21,8 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.node_pools import NodeClaim, NodePool
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
-from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld, Provisioning, provision
-from kwhatif.autoscaling.karpenter.scheduler import Settings
+from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld, Settings
+from kwhatif.autoscaling.karpenter.provisioner import Provisioning, provision
 
 Spec = dict[str, Any]
 ZONES = ("zone-a", "zone-b", "zone-c")

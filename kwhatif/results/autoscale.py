@@ -118,15 +118,24 @@ class Chance(Value, frozen=True, kw_only=True):
     pods: tuple[str, ...] = ()
 
 
-class AutoscaleResult(Result, frozen=True, kw_only=True):
+class AboutPods(Result, frozen=True, kw_only=True):
+    """What one autoscaler would do, and what becomes of ``pods``."""
+
+    rows: ClassVar[str] = "pods"
+
+    @property
+    def exit_code(self) -> int:
+        """0 if every pod has a node, or one comes for it."""
+        return 0 if all(pod.good or pod.outcome == "ignored" for pod in getattr(self, self.rows)) else 1
+
+
+class AutoscaleResult(AboutPods, frozen=True, kw_only=True):
     """What one loop of the autoscaler would do.
 
     ``result`` is its own word for it (``ScaleUpSuccessful``, ``ScaleUpNoOptionsAvailable``, ...). ``cost`` is what the
     plan costs a month, where all prices are known. ``nodes`` are those of scale-down, if that was asked. ``steps`` are
     what happens until nothing more does, if that was asked, and ``peak`` is the most nodes that there are at a time.
     """
-
-    rows: ClassVar[str] = "pods"
 
     kind: str = "Autoscale"
     result: str
@@ -143,8 +152,3 @@ class AutoscaleResult(Result, frozen=True, kw_only=True):
     refusals: tuple[Refusal, ...] = ()
     failed: tuple[FailedCreate, ...] = ()
     fidelity: Fidelity
-
-    @property
-    def exit_code(self) -> int:
-        """0 if every pod has a node, or one comes for it."""
-        return 0 if all(pod.good or pod.outcome == "ignored" for pod in self.pods) else 1

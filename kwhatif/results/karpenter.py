@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from kwhatif.results.autoscale import AutoscaleResult
+from kwhatif.results.autoscale import AboutPods, AutoscaleResult
 from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import FailedCreate, Refusal
 
@@ -84,7 +82,7 @@ class NodePlan(Value, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
 
 
-class KarpenterResult(Result, frozen=True, kw_only=True):
+class KarpenterResult(AboutPods, frozen=True, kw_only=True):
     """What one round of Karpenter would do.
 
     ``incomplete`` is what the catalogue says is missing. ``price`` is what all new machines cost by the hour, each at
@@ -92,8 +90,6 @@ class KarpenterResult(Result, frozen=True, kw_only=True):
     ``consolidations`` and ``nodes`` are there if consolidation was asked for: the first command of the three methods
     is what is carried out.
     """
-
-    rows: ClassVar[str] = "pods"
 
     kind: str = "Karpenter"
     catalogue: str
@@ -108,11 +104,6 @@ class KarpenterResult(Result, frozen=True, kw_only=True):
     refusals: tuple[Refusal, ...] = ()
     failed: tuple[FailedCreate, ...] = ()
     fidelity: Fidelity
-
-    @property
-    def exit_code(self) -> int:
-        """0 if every pod has a node, or one comes for it."""
-        return 0 if all(pod.good or pod.outcome == "ignored" for pod in self.pods) else 1
 
 
 class AutoscalersResult(Result, frozen=True, kw_only=True):

@@ -12,7 +12,8 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.node_pools import NodePool
 from kwhatif.autoscaling.karpenter.exact_amounts import fit
-from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld, provision
+from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld
+from kwhatif.autoscaling.karpenter.provisioner import provision
 from kwhatif.autoscaling.karpenter.scheduler import Round
 from kwhatif.whatif.autoscale.instance_types_document import InstanceTypesFile, known_catalogue
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from kwhatif.api.core import Pod
 from kwhatif.api.node_pools import NodeClaim, NodePool
 from kwhatif.autoscaling.karpenter.disruptability import is_disruptable, is_reschedulable
+from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld
 from kwhatif.autoscaling.karpenter.known_labels import (
     CAPACITY_TYPE,
     DO_NOT_DISRUPT,
@@ -20,7 +21,6 @@ from kwhatif.autoscaling.karpenter.known_labels import (
     NODE_POOL,
     ZONE,
 )
-from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld
 from kwhatif.autoscaling.karpenter.requirements import incompatible, of_labels
 from kwhatif.autoscaling.karpenter.state import StateNode
 from kwhatif.cluster.shapes import start_time

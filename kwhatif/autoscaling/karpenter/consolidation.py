@@ -14,13 +14,15 @@ import numpy as np
 
 from kwhatif.autoscaling.karpenter.candidates import Candidate, Found, find_candidates
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Types
+from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld
 from kwhatif.autoscaling.karpenter.known_labels import CAPACITY_TYPE, CAPACITY_TYPES, ON_DEMAND, SPOT
 from kwhatif.autoscaling.karpenter.new_claim import NewClaim
 from kwhatif.autoscaling.karpenter.node_budgets import allowed_disruptions
-from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld, is_provisionable, pending_pods, pods_of, simulated
+from kwhatif.autoscaling.karpenter.provisioner import simulated
 from kwhatif.autoscaling.karpenter.requirement import Requirement
 from kwhatif.autoscaling.karpenter.requirements import Requirements, both
 from kwhatif.autoscaling.karpenter.scheduler import Round
+from kwhatif.autoscaling.karpenter.state import StateNode
 
 METHODS = ("empty", "multi", "single")
 _MOST_AT_ONCE = 100
@@ -182,26 +184,23 @@ def _considered(world: KarpenterWorld, candidates: Sequence[Candidate], found: F
 def _simulated(world: KarpenterWorld, candidates: Sequence[Candidate]) -> tuple[Round, Mapping[str, tuple[str, ...]]]:
     """A round without these nodes, and why pods that are not pending would have no place."""
     names = {each.name for each in candidates}
-    staying = [node for node in world.cluster.nodes if not node.deleting and node.name not in names]
+    staying = [node for node in world.staying if node.name not in names]
     moved = [pod for each in candidates for pod in each.pods if world.pod_budgets.is_reschedulable_now(pod)]
-    going = pods_of(world, [node for node in world.cluster.nodes if node.deleting])
-    pods = [*pending_pods(world), *moved, *going]
+    pods = [*world.waiting, *moved, *world.leaving]
     result = simulated(world, staying, pods, strict=False)
     errors = dict(result.errors)
-    leaving = {f"{pod.namespace}/{pod.name}" for pod in going}
+    leaving = {pod.key for pod in world.leaving}
     for node in result.on_nodes:
         if not node.state.initialized:
             for wants in node.pods:
                 if wants.key not in leaving:
                     errors[wants.key] = (f"would schedule against uninitialized {_called(node.state)}",)
-    pending = {f"{pod.namespace}/{pod.name}" for pod in pods if is_provisionable(pod)}
+    pending = {pod.key for pod in world.waiting}
     return result, {key: reasons for key, reasons in errors.items() if key not in pending}
 
 
-def _called(node: object) -> str:
-    claim, there = getattr(node, "claim", None), getattr(node, "node", None)
-    names = [f"nodeclaim/{claim.name}" if claim else "", f"node/{there.name}" if there else ""]
-    return ", ".join(filter(None, names))
+def _called(state: StateNode) -> str:
+    return ", ".join(f"{type(each).__name__.lower()}/{each.name}" for each in (state.claim, state.node) if each)
 
 
 # --- prices

@@ -11,39 +11,20 @@ from dataclasses import dataclass, field
 from kwhatif.api.core import Pod
 from kwhatif.api.node_pools import NodePool
 from kwhatif.autoscaling.karpenter.batch_queue import Queue
-from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Types
+from kwhatif.autoscaling.karpenter.catalogue import Types
 from kwhatif.autoscaling.karpenter.exact_amounts import Amounts, amounts, less, total
 from kwhatif.autoscaling.karpenter.existing_node import ExistingNode
 from kwhatif.autoscaling.karpenter.host_ports import HostPorts
+from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld
 from kwhatif.autoscaling.karpenter.new_claim import Daemons, NewClaim, Unsuitable, World, left_of
-from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate, by_weight, pool_requirements
-from kwhatif.autoscaling.karpenter.requirements import Requirements, both, incompatible, of_labels
+from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate
+from kwhatif.autoscaling.karpenter.requirements import Requirements, incompatible, of_labels
 from kwhatif.autoscaling.karpenter.reservations import Reservations
-from kwhatif.autoscaling.karpenter.state import NODES, ClusterState, StateNode
+from kwhatif.autoscaling.karpenter.state import NODES, StateNode
 from kwhatif.autoscaling.karpenter.taints import untolerated
 from kwhatif.autoscaling.karpenter.topology import Topology
-from kwhatif.autoscaling.karpenter.topology_group import Domains
 from kwhatif.autoscaling.karpenter.volume_topology import Missing, Used
 from kwhatif.autoscaling.karpenter.wants import Wants
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How Karpenter was started, as far as it matters here."""
-
-    ignores_preferences: bool = False
-    best_effort_minimum: bool = False
-    reserved_capacity: bool = True
-    spot_to_spot: bool = False
-    volume_places_known: bool = True
-
-
-@dataclass(frozen=True)
-class Offer:
-    """What a cloud offers to a NodePool."""
-
-    pool: NodePool
-    types: Types
 
 
 @dataclass
@@ -66,31 +47,19 @@ _NONE_LEFT = "NodePool requirements filtered out all compatible available instan
 class Scheduler:
     """Simulates one round for these pods, on these nodes and what may be bought besides."""
 
-    def __init__(
-        self,
-        cluster: ClusterState,
-        nodes: Sequence[StateNode],
-        offers: Sequence[Offer],
-        catalogue: Catalogue,
-        daemons: Sequence[Wants],
-        pods: Sequence[Pod],
-        settings: Settings,
-        *,
-        strict: bool,
-    ) -> None:
+    def __init__(self, world: KarpenterWorld, nodes: Sequence[StateNode], pods: Sequence[Pod], *, strict: bool) -> None:
+        settings, catalogue = world.settings, world.catalogue
         shapes: dict[Hashable, int] = {}
         self._pods = [Wants.of(pod, ignores_preferences=settings.ignores_preferences, shapes=shapes) for pod in pods]
         self._settings = settings
         self._catalogue = catalogue
-        self._volumes = cluster.volumes
+        self._volumes = world.cluster.volumes
         self._places: dict[int, Sequence[Requirements]] = {}
         self._used: dict[int, Used | None] = {}
-        pools = {pool.name: pool for pool in by_weight([offer.pool for offer in offers])}
-        offered = {offer.pool.name: offer.types for offer in offers}
         # Constraints of a pod whose volumes lead nowhere are unknown until it fails for the first time.
         counted = [wants for wants in self._pods if self._find_places(wants)]
-        self._topology = Topology(cluster, nodes, _domains(pools.values(), offered, catalogue), counted)
-        rows = {int(row) for types in offered.values() for row in types}
+        self._topology = Topology(world.cluster, nodes, world.domains, counted)
+        rows = {int(row) for offer in world.offers for row in offer.types}
         self._world = World(
             catalogue,
             self._topology,
@@ -99,12 +68,13 @@ class Scheduler:
             strict,
         )
         self.found = Round()
-        self._learns = any(taint.effect == "PreferNoSchedule" for pool in pools.values() for taint in pool.taints)
+        pools = [offer.pool for offer in world.offers]
+        self._learns = any(taint.effect == "PreferNoSchedule" for pool in pools for taint in pool.taints)
         self._templates: list[tuple[NodeClaimTemplate, Types]] = []
-        for pool in pools.values():
-            self._consider(pool, offered[pool.name])
-        self._left = {pool.name: amounts(pool.spec.limits) for pool in pools.values() if pool.spec.limits is not None}
-        willing = list(daemons)
+        for offer in world.offers:
+            self._consider(offer.pool, offer.types)
+        self._left = {pool.name: amounts(pool.spec.limits) for pool in pools if pool.spec.limits is not None}
+        willing = list(world.daemons)
         requests = [_suiting(template, willing, catalogue.known.labels) for template, _ in self._templates]
         # They are asked once more for their ports, and by then are content with what the last pool wanted of them.
         ports = [_suiting(template, willing, catalogue.known.labels) for template, _ in self._templates]
@@ -254,25 +224,6 @@ class Scheduler:
                 self._left[template.name] = less(left, largest)
             return
         raise Unsuitable(by_pool=said)
-
-
-def _domains(pools: Iterable[NodePool], offered: Mapping[str, Types], catalogue: Catalogue) -> Domains:
-    """The domains of each label that machines of these pools may have."""
-    found = Domains()
-    for pool in pools:
-        types = offered[pool.name]
-        if not len(types):
-            continue
-        asked = both(pool_requirements(pool), *of_labels(pool.spec.template.metadata.labels).values())
-        for row in types:
-            for key, requirement in both(asked, *catalogue.types[row].requirements.values()).items():
-                for value in requirement.values:
-                    found.add(key, value, pool.taints)
-        for key, requirement in asked.items():
-            if requirement.operator == "In":
-                for value in requirement.values:
-                    found.add(key, value, pool.taints)
-    return found
 
 
 def _suiting(template: NodeClaimTemplate, daemons: list[Wants], known: frozenset[str]) -> list[Wants]:

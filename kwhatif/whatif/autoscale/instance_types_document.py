@@ -28,7 +28,7 @@ from kwhatif.api.core import ResourceList
 from kwhatif.api.mismatch import step
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
 from kwhatif.autoscaling.karpenter.exact_amounts import amounts
-from kwhatif.autoscaling.karpenter.scheduler import Settings
+from kwhatif.autoscaling.karpenter.karpenter_world import Settings
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.own_documents import read_only
 

@@ -13,10 +13,11 @@ from kwhatif.api.node_pools import NodePool, NodePoolStatus
 from kwhatif.api.others import PodDisruptionBudget
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue
 from kwhatif.autoscaling.karpenter.consolidation import METHODS, Command, alone, consolidate
+from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld
 from kwhatif.autoscaling.karpenter.known_labels import INSTANCE_TYPE, NODE_POOL
 from kwhatif.autoscaling.karpenter.new_claim import NewClaim
 from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate
-from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld, Provisioning, provision
+from kwhatif.autoscaling.karpenter.provisioner import Provisioning, provision
 from kwhatif.autoscaling.karpenter.requirements import Requirements, both
 from kwhatif.autoscaling.karpenter.wants import Wants
 from kwhatif.cluster.shapes import start_time

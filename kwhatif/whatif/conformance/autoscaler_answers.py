@@ -33,9 +33,8 @@ from kwhatif.framework.status import Status
 from kwhatif.golang.duration import SECOND
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.load import decode_objects
-from kwhatif.snapshot.read.items import decode, inside
 from kwhatif.versions import Features, features_of
+from kwhatif.whatif.conformance.scenario_objects import plain_objects, read_objects
 
 
 class Group(msgspec.Struct, rename="camel"):
@@ -121,14 +120,7 @@ def autoscaler_answer(
 def _world(scenario: AutoscalerScenario, setup: Setup) -> World:
     flags = flags_of(scenario.options, place="$.options")
     now = moment(scenario.now)
-    try:
-        objects = decode_objects(scenario.objects)
-    except InputError as error:
-        raise inside(error, "", "$.objects") from None
-    plain: dict[str, list[dict[str, Any]]] = {}
-    for raw in scenario.objects:
-        value = decode(raw, dict[str, Any])
-        plain.setdefault(value["kind"], []).append(value)
+    objects, plain = read_objects(scenario.objects), plain_objects(scenario.objects)
     prices = scenario.prices
     return World(
         now=now,

@@ -17,14 +17,14 @@ from kwhatif.api.selectors import SelectorError
 from kwhatif.autoscaling.karpenter import exact_amounts as amounts
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue
 from kwhatif.autoscaling.karpenter.consolidation import METHODS, consolidate
+from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld
 from kwhatif.autoscaling.karpenter.known_labels import INSTANCE_TYPE
 from kwhatif.autoscaling.karpenter.new_claim import NewClaim
-from kwhatif.autoscaling.karpenter.provisioner import KarpenterWorld, provision
+from kwhatif.autoscaling.karpenter.provisioner import provision
 from kwhatif.cluster.shapes import start_time
 from kwhatif.errors import InputError
-from kwhatif.snapshot.load import decode_objects
-from kwhatif.snapshot.read.items import decode, inside
 from kwhatif.whatif.autoscale.instance_types_document import KarpenterOptions, KnownType
+from kwhatif.whatif.conformance.scenario_objects import plain_objects, read_objects
 
 
 class KarpenterScenario(msgspec.Struct, rename="camel"):
@@ -94,14 +94,7 @@ def _disruption(world: KarpenterWorld, method: str) -> dict[str, Any]:
 
 
 def _world(scenario: KarpenterScenario) -> KarpenterWorld:
-    try:
-        objects = decode_objects(scenario.objects)
-    except InputError as error:
-        raise inside(error, "", "$.objects") from None
-    plain: dict[str, list[dict[str, Any]]] = {}
-    for raw in scenario.objects:
-        value = decode(raw, dict[str, Any])
-        plain.setdefault(value["kind"], []).append(value)
+    objects, plain = read_objects(scenario.objects), plain_objects(scenario.objects)
     return KarpenterWorld(
         start_time(scenario.now),
         objects,

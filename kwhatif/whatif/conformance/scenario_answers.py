@@ -26,10 +26,10 @@ from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.in_words import devices_of
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.load import decode_objects
 from kwhatif.snapshot.read.items import check_name, decode, inside
 from kwhatif.versions import Features, features_of
 from kwhatif.whatif.conformance.compare import Recorded
+from kwhatif.whatif.conformance.scenario_objects import read_objects
 
 _Stored = Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]
 """An object as the API server stores it, to be read by its kind."""
@@ -63,10 +63,7 @@ def answer(
         policy = scenario.config if scenario.policy is None else scenario.policy
         configuration = load_configuration(policy, source=source or scenario.name, features=features)
         setup = Setup(configuration, features, outside or {}, skip_unknown=skip_unknown)
-        try:
-            objects = decode_objects(scenario.objects)
-        except InputError as error:
-            raise inside(error, "", "$.objects") from None
+        objects = read_objects(scenario.objects)
         pods = list(_pods(scenario))
         cluster = Cluster.load(objects, features, setup.queues)
         everywhere = _Everywhere()
