@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from msgspec.structs import replace
 
@@ -61,13 +61,6 @@ def is_untried(pod: Pod) -> bool:
     """
     tried = any(one.type == "PodScheduled" and one.reason != "SchedulingGated" for one in pod.status.conditions or ())
     return not (tried or pod.status.nominated_node_name or pod.metadata.deletion_timestamp)
-
-
-class Known(TypedDict):
-    """What a session is told beside the snapshot itself; as its own parameters."""
-
-    covered: Collection[str]
-    doubts: Sequence[Doubts]
 
 
 class Session:

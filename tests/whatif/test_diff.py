@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import features_of
 from kwhatif.whatif.diff.diff import Side, diff
 from kwhatif.whatif.diff.replay import replay
-from kwhatif.whatif.session import Asked
+from kwhatif.whatif.session import Asked, Session
 from tests.builders import ZONE, budget, node, pod, replica_set
 
 MOST = {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}
@@ -46,7 +47,7 @@ def snapshot_of(*objects: Resource) -> Snapshot:
 
 
 def side(label: str, snapshot: Snapshot, setup: Setup, pods: Sequence[Pod]) -> Side:
-    return Side(label, snapshot, setup, [Asked(each) for each in pods])
+    return Side(label, partial(Session, snapshot, setup), [Asked(each) for each in pods])
 
 
 def compared(snapshot: Snapshot, a: Setup, b: Setup, *pods: Pod, other: Snapshot | None = None) -> DecisionDiff:
@@ -203,7 +204,7 @@ def replayed(snapshot: Snapshot, a: Setup, b: Setup) -> DecisionDiff:
     sides = []
     for label, setup in (("A", a), ("B", b)):
         again, pods = replay(snapshot, lambda pod: True, lambda name: True)
-        sides.append(Side(label, again, setup, replayed=pods))
+        sides.append(Side(label, partial(Session, again, setup), replayed=pods))
     return diff(*sides)
 
 

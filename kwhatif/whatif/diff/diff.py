@@ -17,8 +17,6 @@ from kwhatif.results.diff import Side as SideResult
 from kwhatif.results.place import Placement, RolloutPlan
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
-from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features, rows
 from kwhatif.whatif.diff.cluster_use import skews, use_of
 from kwhatif.whatif.diff.pairs import pairs
@@ -43,20 +41,18 @@ Scores = dict[str, int] | None
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two: a cluster, who schedules, and the pods ``asked`` about.
+    """One of the two: a cluster with its scheduler, of which every run has a session, and the pods ``asked`` about.
 
     ``expand`` says what becomes of manifests, with updates that can be begun. ``replayed`` pods were taken off the
     cluster's nodes before.
     """
 
     label: str
-    snapshot: Snapshot
-    setup: Setup
+    new_session: Callable[..., Session]
     asked: Sequence[Asked] = ()
     expand: Callable[[], Expanded] = Expanded
     replayed: Replayed = field(default_factory=Replayed)
     others: Sequence[str] = ()
-    covered: Collection[str] | None = None
 
 
 def diff(a: Side, b: Side) -> DecisionDiff:
@@ -89,7 +85,7 @@ def diff(a: Side, b: Side) -> DecisionDiff:
         cluster_a=use_of(run_a.session.cluster),
         cluster_b=use_of(run_b.session.cluster),
         skews=tuple(skews(run_a.session.cluster, run_b.session.cluster)),
-        rules=tuple(_rules(a.setup.features, b.setup.features, changes)),
+        rules=tuple(_rules(run_a.session.setup.features, run_b.session.setup.features, changes)),
     )
 
 
@@ -176,9 +172,7 @@ def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool 
     """
     moves = _Moves(expects)
     expanded = side.expand()
-    session = Session(
-        *(side.snapshot, side.setup), covered=side.covered, doubts=expanded.doubts, prefers=prefers, observer=moves
-    )
+    session = side.new_session(prefers=prefers, observer=moves)
     run, asked = Run(session), [*side.replayed.pods, *side.asked]
     plans: list[RolloutPlan] = []
     gone: set[str] = set()

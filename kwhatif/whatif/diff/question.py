@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from kwhatif.api.core import Pod
 from kwhatif.errors import UsageError
@@ -47,6 +47,8 @@ class Diff(Question[DecisionDiff]):
     are manifests of both sides, ``old`` and ``new`` those of one. ``replayed`` says which pods of the snapshot are
     scheduled, too: ``pending``, those of a ``namespace=NAME``, or ``all``.
     """
+
+    several_runs: ClassVar[bool] = True
 
     snapshots: Sequence[Sequence[str] | Snapshot]
     policies: Sequence[Any] = ()
@@ -105,9 +107,6 @@ class Diff(Question[DecisionDiff]):
         waiting = filter(self._waits, pending_pods(case.snapshot))
         return [*asked, *(item for item in waiting if item.pod.key not in given)]
 
-    def session(self, case: Case) -> None:
-        """There is more than one: what a side makes of the other's nodes is known only after it was asked."""
-
     def answer(self, cases: Sequence[Case], notes: Notes) -> DecisionDiff:
         a, b = (self._side(number, cast("_Case", case)) for number, case in enumerate(cases))
         return diff(a, b)
@@ -115,10 +114,7 @@ class Diff(Question[DecisionDiff]):
     def _side(self, number: int, case: _Case) -> Side:
         # An update can be begun once: each run needs its own.
         expand = case.again if case.expanded.rollouts else lambda: case.expanded
-        label = self._label(number, case)
-        return Side(
-            *(label, case.snapshot, case.setup, case.asked, expand, case.replayed, case.others, case.edited.covered)
-        )
+        return Side(self._label(number, case), case.new_session, case.asked, expand, case.replayed, case.others)
 
     def _label(self, side: int, case: Case) -> str:
         """What only this side has."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import msgspec
 
@@ -28,6 +29,8 @@ class Drain(Question[DrainResult]):
     Pods of manifests, and those that edits left without a node, are placed before.
     """
 
+    several_runs: ClassVar[bool] = True
+
     nodes: Sequence[str] = ()
     ignore_daemonsets: bool = False
     delete_emptydir_data: bool = False
@@ -35,12 +38,6 @@ class Drain(Question[DrainResult]):
 
     def needs_pods(self, case: Case) -> bool:
         return False
-
-    def session(self, case: Case) -> None:
-        """Set up the cluster with all these nodes cordoned, unless pods are to be placed before."""
-        if not _comes_before(case):
-            self._cordon(case)
-        super().session(case)
 
     def _cordon(self, case: Case) -> None:
         draft = Draft(case.snapshot)
@@ -51,24 +48,23 @@ class Drain(Question[DrainResult]):
         return [node for text in self.nodes for node in chosen_nodes(text, case.snapshot.objects.of(Node))]
 
     def _place(self, case: Case) -> PlaceResult:
-        """Place pods, and set up the cluster as it is afterwards."""
-        before, end = placed(case.session, case.asked, rollouts=case.expanded.rollouts, others=case.others)
+        """Place pods: from then on the cluster is as it is afterwards."""
+        before, end = placed(case.new_session(), case.asked, rollouts=case.expanded.rollouts, others=case.others)
         after = afterwards(case.snapshot, case.edited.covered, case.expanded, end)
         case.edited = replace(case.edited, snapshot=after)
-        self._cordon(case)
-        super().session(case)
         return before
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> DrainResult:
         (case,) = cases
-        before = self._place(case) if _comes_before(case) else None
+        before = self._place(case) if case.asked or case.expanded.rollouts else None
+        self._cordon(case)
         known = case.snapshot.whole.get("DaemonSet")
         daemon_sets = None
         if known is not None:
             daemon_sets = {f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in known}
         filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
         names = dict.fromkeys(node.name for node in self._chosen(case))
-        result = drain(case.session, list(names), filters)
+        result = drain(case.new_session(), list(names), filters)
         if before is not None:
             told = dict.fromkeys((*before.fidelity.gaps, *result.fidelity.gaps))
             fidelity = msgspec.structs.replace(result.fidelity, gaps=tuple(told))
@@ -76,8 +72,3 @@ class Drain(Question[DrainResult]):
                 result, before=before.placements, rollouts=before.rollouts, fidelity=fidelity
             )
         return msgspec.structs.replace(result, **case.refused)
-
-
-def _comes_before(case: Case) -> bool:
-    """Whether pods are to be placed before any node is drained."""
-    return bool(case.asked or case.expanded.rollouts)

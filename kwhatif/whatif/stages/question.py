@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Unpack
 
 from kwhatif.results.parts import Result
 from kwhatif.whatif.stages.inputs import Engine, Inputs
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kwhatif.snapshot.load import Manifest
     from kwhatif.whatif.edits.edited import Edited
     from kwhatif.whatif.expand.expand import Expanded
-    from kwhatif.whatif.session import Asked, Known, Session
+    from kwhatif.whatif.session import Asked, Session
 
 R_co = TypeVar("R_co", bound=Result, covariant=True)
 
@@ -46,10 +46,11 @@ class Case:
     def snapshot(self) -> Snapshot:
         return self.edited.snapshot
 
-    @property
-    def known(self) -> Known:
-        """What a session is told of what the snapshot knows, and of what the API server may have done."""
-        return {"covered": self.edited.covered, "doubts": self.expanded.doubts}
+    def new_session(self, **options: Unpack[Options]) -> Session:
+        """A session of its own, for one run: the cluster as the stages have left it, ready to be scheduled on."""
+        from kwhatif.whatif.session import Session
+
+        return Session(self.snapshot, self.setup, covered=self.edited.covered, doubts=self.expanded.doubts, **options)
 
     @property
     def refused(self) -> dict[str, Any]:
@@ -65,6 +66,10 @@ class Question(ABC, Generic[R_co]):
 
     schedules: ClassVar[bool] = True
     """Whether a scheduler is asked; if not, the stages that are about one have nothing to do."""
+
+    several_runs: ClassVar[bool] = False
+    """Whether an answer takes more runs of the scheduler than one: it then opens a session for each of them, and the
+    case has none of its own."""
 
     tells_merged: ClassVar[bool] = True
     """Whether it is worth a note what is put into the snapshot besides pods."""
@@ -116,12 +121,6 @@ class Question(ABC, Generic[R_co]):
     def options(self, case: Case) -> Options:
         """How the scheduler process goes about it."""
         return {}
-
-    def session(self, case: Case) -> None:
-        """Set up the cluster to schedule on."""
-        from kwhatif.whatif.session import Session
-
-        case.session = Session(case.snapshot, case.setup, **case.known, **self.options(case))
 
     @abstractmethod
     def answer(self, cases: Sequence[Case], notes: Notes) -> R_co:

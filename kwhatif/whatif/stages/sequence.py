@@ -113,10 +113,10 @@ def merge(inquiry: Inquiry) -> Inquiry:
 
 
 def session(inquiry: Inquiry) -> Inquiry:
-    """The objects become columns, ready to be scheduled on."""
-    if inquiry.question.schedules:
+    """The objects become columns, ready to be scheduled on. An answer of several runs does it for each of them."""
+    if inquiry.question.schedules and not inquiry.question.several_runs:
         for case in inquiry.cases:
-            inquiry.question.session(case)
+            case.session = case.new_session(**inquiry.question.options(case))
     return inquiry
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.snapshot_trim import TrimResult
 from kwhatif.whatif.fidelity.assess import insist
 from kwhatif.whatif.place.place import place
-from kwhatif.whatif.session import Session
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case
 from kwhatif.whatif.stages.targets import AboutPods
@@ -20,6 +20,8 @@ from kwhatif.whatif.trim.written import check_and_write, told
 @dataclass(frozen=True)
 class Trim(AboutPods[TrimResult]):
     """What is the smallest snapshot that gives the same decision? It is written to ``out``."""
+
+    several_runs: ClassVar[bool] = True
 
     out: str = ""
     nodes_too: bool = False
@@ -37,9 +39,6 @@ class Trim(AboutPods[TrimResult]):
     def nothing(self) -> UsageError:
         return UsageError("name the pods to trim for: manifests, or pods of the snapshot")
 
-    def session(self, case: Case) -> None:
-        """Each decision has one of its own."""
-
     def answer(self, cases: Sequence[Case], notes: Notes) -> TrimResult:
         (case,) = cases
         setup = case.setup
@@ -48,10 +47,12 @@ class Trim(AboutPods[TrimResult]):
             if setup.configuration.profile_for(name or "default-scheduler") is None:
                 problem = f"pod {item.pod.key}: schedulerName {name} is none of the configuration's profiles"
                 raise InputError(problem, source=item.origin, place="$.spec.schedulerName")
-        before, waiting = awaiting(case.snapshot, case.asked)
+        whole = case.snapshot
+        before, waiting = awaiting(whole, case.asked)
+        case.edited = replace(case.edited, snapshot=before)
         if case.engine.strict:
             # Before the search, which takes long, and before a file is written.
-            insist(place(Session(before, setup, **case.known), waiting).fidelity.touching)
+            insist(place(case.new_session(), waiting).fidelity.touching)
         trimmed = trim(before, setup, waiting, nodes_too=self.nodes_too, most_steps=self.most_steps)
         decision = check_and_write(trimmed, setup, waiting, self.out, loosely=self.nodes_too)
-        return told(case.snapshot, trimmed, decision, self.out)
+        return told(whole, trimmed, decision, self.out)
