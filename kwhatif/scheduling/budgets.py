@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from kwhatif.api.others import PodDisruptionBudget
 from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.labels import SelectorIndex
 from kwhatif.cluster.shapes import PodInfo, PodShape
 
 
@@ -17,14 +18,15 @@ class Budgets:
     """The budgets of a cluster with their selectors compiled. Falsy when there are none."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._budgets: list[tuple[PodDisruptionBudget, Selector]] = []
-        for budget in cluster.objects.of(PodDisruptionBudget):
+        self._budgets = cluster.objects.of(PodDisruptionBudget)
+        self._index: SelectorIndex[int] = SelectorIndex()
+        for k, budget in enumerate(self._budgets):
             try:
                 selector = Selector.of(budget.spec.selector)
             except SelectorError:
                 continue
             if not selector.empty:
-                self._budgets.append((budget, selector))
+                self._index.add(selector, (budget.namespace,), k)
         self._about: dict[int, list[int]] = {}
 
     def __bool__(self) -> bool:
@@ -34,19 +36,16 @@ class Budgets:
         """Which budgets select pods of this shape."""
         found = self._about.get(shape.index)
         if found is None:
-            found = self._about[shape.index] = [
-                k
-                for k, (budget, selector) in enumerate(self._budgets)
-                if shape.labels and budget.namespace == shape.namespace and selector.matches(shape.labels)
-            ]
+            selecting = self._index.selecting(shape.namespace, shape.labels) if shape.labels else []
+            found = self._about[shape.index] = sorted(selecting)
         return found
 
     def touched(self, pod: PodInfo) -> list[PodDisruptionBudget]:
         """The budgets that an eviction of the pod counts against."""
         return [
-            self._budgets[k][0]
+            self._budgets[k]
             for k in self.about(pod.shape)
-            if pod.pod.name not in (self._budgets[k][0].status.disrupted_pods or {})
+            if pod.pod.name not in (self._budgets[k].status.disrupted_pods or {})
         ]
 
     def broken_by(self, pods: Sequence[PodInfo]) -> list[bool]:
@@ -56,7 +55,7 @@ class Budgets:
         for pod in pods:
             breaks = False
             for k in self.about(pod.shape):
-                status = self._budgets[k][0].status
+                status = self._budgets[k].status
                 if pod.pod.name in (status.disrupted_pods or {}):
                     continue
                 allowed[k] = allowed.get(k, status.disruptions_allowed or 0) - 1

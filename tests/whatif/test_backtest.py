@@ -147,6 +147,110 @@ def test_a_decision_that_was_written_later_than_it_was_made_agrees_near_by(tmp_p
     assert result.exit_code == 0
 
 
+SHORT = "0/1 nodes are available: 1 Insufficient cpu."
+
+
+def running(name: str, version: int, cpu: str, start: int = 0, *, labels: dict[str, str] | None = None) -> Any:
+    """A pod on the node, started at a second."""
+    obj = pod(name, version, cpu, nodeName="a", priority=0)
+    obj["metadata"]["labels"] = labels or {}
+    obj["status"] = {"phase": "Running", "startTime": f"1970-01-01T00:00:{start:02}Z"}
+    return obj
+
+
+def event(version: int, reason: str, about: str, message: str, at: int = 1001, count: int = 1) -> dict[str, Any]:
+    time = f"1970-01-01T00:{at // 60:02}:{at % 60:02}.000000Z"
+    obj = {
+        "metadata": {"name": f"e{version}", "namespace": "default", "resourceVersion": str(version)},
+        "involvedObject": {"kind": "Pod", "namespace": "default", "name": about, "uid": f"uid-{about}"},
+        "reason": reason,
+        "message": message,
+        "eventTime": time,
+    }
+    if count > 1:
+        obj["series"] = {"count": count, "lastObservedTime": time}
+    return line("v1/events", event={"type": "ADDED", "object": obj})
+
+
+def preempted(victim: str, version: int, by: str = "urgent", **more: Any) -> dict[str, Any]:
+    return event(version, "Preempted", victim, f"Preempted by pod uid-{by} on node a", **more)
+
+
+def deleted_soon(obj: dict[str, Any]) -> dict[str, Any]:
+    return {**obj, "metadata": {**obj["metadata"], "deletionTimestamp": "1970-01-01T00:20:00Z"}}
+
+
+def budget(app: str, allowed: int) -> dict[str, Any]:
+    obj = {
+        "metadata": {"name": app, "namespace": "default", "resourceVersion": "11"},
+        "spec": {"selector": {"matchLabels": {"app": app}}},
+        "status": {"disruptionsAllowed": allowed, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2},
+    }
+    return line("policy/v1/poddisruptionbudgets", event={"type": "ADDED", "object": obj})
+
+
+APP = {"app": "web"}
+PREEMPTIONS = [
+    pytest.param(
+        "1", [running("v1", 12, "2", 1), running("v2", 13, "2", 2)], [preempted("v2", 31)], "same", id="the later"
+    ),
+    pytest.param(
+        "1", [running("v1", 12, "2", 2), running("v2", 13, "2", 1)], [preempted("v2", 31)], "", id="the earlier"
+    ),
+    pytest.param(
+        "1",
+        [running("v1", 12, "2"), running("v2", 13, "2")],
+        [preempted("v1", 31)],
+        "tied",
+        id="the other one of two equals",
+    ),
+    pytest.param(
+        "3",
+        [running("v1", 12, "2"), running("v2", 13, "2")],
+        [preempted("v1", 29, by="other", at=1000), preempted("v1", 30, by="other", count=2), preempted("v2", 31)],
+        "same",
+        id="and one who was preempted before, for which an Event is only counted up",
+    ),
+    pytest.param(
+        "3",
+        [deleted_soon(running("v1", 12, "2")), running("v2", 13, "2")],
+        [preempted("v2", 31)],
+        "same",
+        id="and one on the way out, about which there is no Event",
+    ),
+    pytest.param("3", [running("v1", 12, "2"), running("v2", 13, "2")], [preempted("v2", 31)], "", id="but not both"),
+    pytest.param(
+        "1",
+        [running("v1", 12, "2", labels=APP), running("v2", 13, "2", labels=APP), budget("web", 1)],
+        [preempted("v1", 31)],
+        "same",
+        id="the earlier, since the budget does not allow the eviction of the later",
+    ),
+    pytest.param(
+        "1",
+        [running("v1", 12, "2", labels=APP), running("v2", 13, "2", labels=APP), budget("web", 1)],
+        [preempted("v2", 31)],
+        "tied",
+        id="the later, had it been the earlier for the budget",
+    ),
+]
+
+
+@pytest.mark.parametrize(("cpu", "there", "told_of", "agreement"), PREEMPTIONS)
+def test_victims_are_those_that_events_tell_of(
+    tmp_path: Path, cpu: str, there: list[dict[str, Any]], told_of: list[dict[str, Any]], agreement: str
+) -> None:
+    changes = [each if "kind" in each else told("ADDED", each) for each in there]
+    urgent = pod("urgent", 20, cpu, priority=100)
+    failed = event(30, "FailedScheduling", "urgent", SHORT)
+    result = backtested(written(tmp_path, *changes, told("ADDED", urgent), failed, *told_of))
+    counts = {each.what: each for each in result.agreement}
+    assert counts["preempted"].total == 1
+    assert [name for name in ("same", "tied", "near") if getattr(counts["preempted"], name)] == (
+        [agreement] if agreement else []
+    )
+
+
 def test_a_last_line_that_is_not_whole_is_left_out_and_said(tmp_path: Path) -> None:
     path = written(tmp_path, told("ADDED", pod("p", 11)))
     path.write_text(path.read_text()[:-20])

@@ -26,7 +26,8 @@ class Decision:
 
     It was decided after ``after`` and before ``before``, which are versions; ``around`` is the best guess of the last
     version that the scheduler knew. ``node`` is where the pod was bound; for one that was not, ``text`` is why, and
-    ``nominated`` and ``victims`` (``namespace/name``) what it preempted. ``at`` is in seconds.
+    ``nominated`` and ``victims`` (``namespace/name``) what it preempted; ``perhaps`` are pods that were preempted more
+    than once, of which only the first time says by whom. ``at`` is in seconds.
     """
 
     uid: str
@@ -39,6 +40,7 @@ class Decision:
     text: str = ""
     nominated: str = ""
     victims: tuple[str, ...] = ()
+    perhaps: frozenset[str] = frozenset()
 
     @property
     def what(self) -> str:
@@ -98,6 +100,7 @@ def _refusals(recording: Recording, pods: list[tuple[Change, Pod]]) -> Iterator[
     """The refusals, by Events and, since an Event that is counted up keeps its first text, by the pods' conditions."""
     refusals: dict[str, list[Decision]] = {}
     evictions: list[tuple[float, str, str, str]] = []
+    again: set[str] = set()
     for change in recording.changes:
         if change.kind.name != "Event" or change.deleted:
             continue
@@ -107,6 +110,8 @@ def _refusals(recording: Recording, pods: list[tuple[Change, Pod]]) -> Iterator[
             continue
         key = f"{about.namespace}/{about.name}"
         if event.series is not None:
+            if event.reason == "Preempted":
+                again.add(key)
             continue
         if event.reason == "FailedScheduling" and change.version > recording.begins:
             after = int(about.resource_version) if about.resource_version.isdigit() else 0
@@ -119,12 +124,14 @@ def _refusals(recording: Recording, pods: list[tuple[Change, Pod]]) -> Iterator[
         told = refusals.setdefault(decision.uid, [])
         if not any(_may_be_one(decision, each) for each in told):
             told.append(decision)
+    perhaps = frozenset(again)
     for time, victim, preemptor, node in evictions:
         before = [decision for decision in refusals.get(preemptor, ()) if decision.at <= time]
         if before:
             decision = max(before, key=lambda decision: decision.at)
             decision.nominated = node
             decision.victims = tuple(sorted({*decision.victims, victim}))
+            decision.perhaps = perhaps
     for listed in refusals.values():
         yield from listed
 

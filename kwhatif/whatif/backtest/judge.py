@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.preemption import FIRST_BY_NAME, Preemption
 from kwhatif.snapshot.foreign.recording import Change
@@ -30,28 +30,39 @@ def agreement(decision: Decision, attempt: Attempt, names: Sequence[str]) -> str
     if not decision.victims:
         # Who is evicted without an Event, or was on the way out already, is not told of.
         return SAME
-    if attempt.nominated == decision.nominated and _keys(attempt.evicted) == decision.victims:
-        return SAME
-    return TIE if attempt.nominated and _is_equal_candidate(decision, attempt) else ""
+    same = attempt.nominated == decision.nominated and _are_victims(decision, attempt.evicted)
+    return SAME if same else ""
 
 
-def _is_equal_candidate(decision: Decision, attempt: Attempt) -> bool:
-    """Whether nothing but the order in which nodes, or a node's pods, were looked at speaks against the recorded."""
-    assert attempt.diagnosis is not None
+def chance_may_tell(decision: Decision, attempt: Attempt) -> bool:
+    """Whether it preempts, with the recorded text: then it may be just the order in which nodes and pods were looked at
+    that led elsewhere.
+    """
+    return bool(decision.victims and attempt.nominated) and attempt.message == decision.text
+
+
+def is_equally_good(decision: Decision, attempt: Attempt) -> bool:
+    """Whether the recorded node and victims are a candidate that no measure puts behind the answer."""
+    if attempt.diagnosis is None:
+        return False
     for place, candidate in enumerate(Preemption().ranked(attempt.pod, attempt.diagnosis)):
-        if place and candidate.behind != FIRST_BY_NAME:
+        unstarted = all(pod.start == NEVER_STARTED for pod in candidate.victims)
+        if place and candidate.behind != FIRST_BY_NAME and not unstarted:
             return False
         if candidate.node == decision.nominated:
-            row = attempt.diagnosis.cluster.columns.row(candidate.node)
-            there = {} if row is None else {pod.key: pod for pod in attempt.diagnosis.cluster.pods_on[row]}
-            recorded = [there[key] for key in decision.victims if key in there]
-            return _importance(recorded) == _importance(candidate.victims)
+            return _are_victims(decision, candidate.victims)
     return False
 
 
-def _importance(pods: Sequence[PodInfo]) -> list[tuple[int, int]]:
-    """What decides whom preemption tries to spare first; among pods alike in this, the order it came across them."""
-    return sorted((pod.priority, pod.start) for pod in pods)
+def _are_victims(decision: Decision, victims: Sequence[PodInfo]) -> bool:
+    """Whether these are the victims told of, and such as no Event would tell of.
+
+    There is none about a pod that is on its way out already, and a second one about the same pod names the first
+    preemptor only. Upstream: prepareCandidateAsync of pkg/scheduler/framework/preemption/executor.go, recordToSink of
+    client-go/tools/events/event_broadcaster.go.
+    """
+    told = {pod.key for pod in victims if not (pod.shape.terminating or pod.key in decision.perhaps)}
+    return told <= set(decision.victims) <= {pod.key for pod in victims}
 
 
 def _keys(pods: Sequence[PodInfo]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from kwhatif.snapshot.read.items import resource_of
 from kwhatif.whatif.backtest import judge
 from kwhatif.whatif.backtest.decisions import Decision, decisions
 from kwhatif.whatif.backtest.recorded_cluster import RecordedCluster
-from kwhatif.whatif.backtest.states_around import Replay
+from kwhatif.whatif.backtest.states_around import Moment, Order, Replay
 from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.stages.notes import Notes
@@ -103,19 +103,31 @@ class _Asked:
 def _asked(replay: Replay, decision: Decision) -> _Asked:
     asked = _Asked(why="the pod does not wait in any state it can have been decided in")
     for moment in replay.moments(decision):
-        attempt = replay.ask(decision, moment)
-        if attempt is None:
-            continue
+        with replay.state(decision, moment) as pod:
+            if pod is None:
+                continue
+            attempt, names = replay.cluster.ask(pod), replay.cluster.names
+            found = judge.agreement(decision, attempt, names)
+            if asked.guess is None:
+                asked.guess, asked.answer = attempt, judge.answer_in_words(attempt, names)
         asked.states += 1
-        names = replay.cluster.session.cluster.columns.names
-        found = judge.agreement(decision, attempt, names)
-        if asked.guess is None:
-            asked.guess, asked.answer = attempt, judge.answer_in_words(attempt, names)
         asked.text |= not attempt.placed and attempt.message == decision.text
+        if not found and judge.chance_may_tell(decision, attempt):
+            found = _by_chance(replay, decision, moment)
         if found:
             asked.agreement = found if asked.states == 1 else NEAR
             break
     return asked
+
+
+def _by_chance(replay: Replay, decision: Decision, moment: Moment) -> str:
+    """``TIE`` if it is the answer when pods and nodes that are equal are looked at in another order."""
+    for order in Order:
+        with replay.state(decision, moment, order=order) as pod:
+            assert pod is not None
+            if judge.is_equally_good(decision, replay.cluster.ask(pod)):
+                return judge.TIE
+    return ""
 
 
 def _differing(decision: Decision, asked: _Asked, verdict: tuple[str, str]) -> Disagreement:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kwhatif.api.core import Pod
 from kwhatif.api.kinds import KINDS, Objects
 from kwhatif.api.meta import Resource
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.budgets import Budgets
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked, Session
 
@@ -51,6 +54,23 @@ class RecordedCluster:
     def pod(self, key: tuple[str, str]) -> Pod | None:
         found = self._objects.get("Pod", {}).get(key)
         return found if isinstance(found, Pod) else None
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the nodes, by row."""
+        return self.session.cluster.columns.names
+
+    def pods_on(self, node: str) -> list[Pod]:
+        """The pods bound to a node."""
+        pods = self._objects.get("Pod", {}).values()
+        return [pod for pod in pods if isinstance(pod, Pod) and pod.spec.node_name == node]
+
+    def with_budgets_of(self, some: Sequence[Pod], pods: Sequence[Pod]) -> list[Pod]:
+        """Those of the ``pods`` that have a budget in common with ``some``."""
+        budgets, shapes = Budgets(self.session.cluster), self.session.cluster.shapes
+        about = {pod.key: set(budgets.about(shapes.info(pod, bound=True).shape)) for pod in (*some, *pods)}
+        theirs = set().union(*(about[pod.key] for pod in some))
+        return [pod for pod in pods if about[pod.key] & theirs]
 
     def ask(self, pod: Pod) -> Attempt:
         """What the scheduler would make of a pod now. Nothing comes of it."""

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum
+
+from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
-from kwhatif.scheduling.attempt import Attempt
 from kwhatif.snapshot.foreign.recording import Change
 from kwhatif.whatif.backtest.decisions import Decision
 from kwhatif.whatif.backtest.recorded_cluster import RecordedCluster
@@ -21,10 +24,24 @@ from kwhatif.whatif.backtest.recorded_cluster import RecordedCluster
 NEAR = 48
 """So many changes before and after the best guess are looked at."""
 
-AHEAD = 4
+AHEAD = 16
 """So many of its own decisions the scheduler may be ahead of what is written."""
 
+_LAST_START = "2262-01-01T00:00:00Z"
+"""Later than that of any pod that has started, and representable in nanoseconds."""
+
 Step = tuple[Change, Resource | None]
+
+
+class Order(Enum):
+    """Where the recorded victims stand among pods that are equally important: last, or just before those which have a
+    budget in common with them. Those whose eviction no Event would tell of come before them.
+
+    Preemption spares pods in their order, but first those whose eviction a budget that is used up does not allow.
+    """
+
+    last = "last"
+    budgets_behind = "budgets behind"
 
 
 @dataclass(frozen=True)
@@ -69,21 +86,43 @@ class Replay:
         first, last = self.place_of(decision.after), self.place_of(decision.before - 1)
         return [change for change, _ in self.changes[first:last]]
 
-    def ask(self, decision: Decision, moment: Moment) -> Attempt | None:
-        """The answer in a state; None if the pod does not wait there, or so many decisions are not ahead."""
+    @contextmanager
+    def state(self, decision: Decision, moment: Moment, *, order: Order | None = None) -> Iterator[Pod | None]:
+        """The cluster is in a state meanwhile: the pod that is asked about; None if it does not wait there, or so many
+        decisions are not ahead. Of pods that are equally important, the recorded victims are in this ``order``.
+        """
         self.go(moment.place)
         ahead = self._ahead(moment, decision.uid)
-        if len(ahead) < moment.ahead:
-            return None
         pod = self.cluster.pod(decision.name)
-        if pod is None or pod.metadata.uid != decision.uid or pod.spec.node_name:
-            return None
-        before = [self.cluster.apply("Pod", (each.namespace, each.name), each) for each in ahead]
+        if len(ahead) < moment.ahead or pod is None or pod.metadata.uid != decision.uid or pod.spec.node_name:
+            yield None
+            return
+        otherwise = [*ahead, *(() if order is None else self._in_favour(decision, order))]
+        before = [self.cluster.apply("Pod", (each.namespace, each.name), each) for each in otherwise]
         try:
-            return self.cluster.ask(pod)
+            yield pod
         finally:
-            for each, old in reversed(list(zip(ahead, before, strict=True))):
+            for each, old in reversed(list(zip(otherwise, before, strict=True))):
                 self.cluster.apply("Pod", (each.namespace, each.name), old)
+
+    def _in_favour(self, decision: Decision, order: Order) -> Iterator[Pod]:
+        """The pods of the nominated node with other start times, so that those that are equal are in this order.
+
+        Starts are whole seconds, so nothing but ties is decided by this. Pods that have not started are equal, too.
+        """
+        pods = self.cluster.pods_on(decision.nominated)
+        victims = [pod for pod in pods if pod.key in decision.victims]
+        behind = self.cluster.with_budgets_of(victims, pods) if order is Order.budgets_behind else []
+        for pod in pods:
+            if pod in victims:
+                place = 2
+            elif pod in behind:
+                place = 3
+            else:
+                place = int(pod.metadata.deletion_timestamp is not None or pod.key in decision.perhaps)
+            if started := pod.status.start_time or (_LAST_START if place < 2 else ""):
+                start = f"{started.removesuffix('Z')}.{place:09}Z"
+                yield replace(pod, status=replace(pod.status, start_time=start))
 
     def moments(self, decision: Decision) -> Iterator[Moment]:
         """The states it can have been decided in, the best guess first, and then from near to far."""
