@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.fuzz.cases import cases
+from tests.fuzz.cases import cases, good_cases
 from tests.fuzz.trial import Outcome, Trial, bound_memory
 
 AT_ONCE = 500
@@ -33,6 +33,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="a command: only inputs for it")
     given = parser.parse_args()
     began = time.monotonic()
+    _warm(given.seed)
     outcomes: list[Outcome] = []
     stop = given.start + given.inputs
     for start in range(given.start, stop, AT_ONCE):
@@ -40,6 +41,15 @@ def main() -> int:
         if sys.stderr.isatty():
             print(f"\r{len(outcomes)} inputs", end="", file=sys.stderr)
     return _report(outcomes, time.monotonic() - began)
+
+
+def _warm(seed: int) -> None:
+    """Have all that is needed for any input at hand, so that no process needs time for it."""
+    with tempfile.TemporaryDirectory() as directory:
+        trial = Trial(Path(directory))
+        for case in good_cases():
+            trial.of(case)
+    next(cases(seed, 0, 1))
 
 
 def _piece(seed: int, start: int, stop: int, only: str) -> Iterator[Outcome]:

@@ -6,8 +6,10 @@ number say which.
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,19 +27,33 @@ from tests.fuzz.places import Path as Steps
 from tests.fuzz.wrong import VALUES
 
 _HERE = Path(__file__).parent
-_SCENARIOS = _HERE.parent / "data" / "scenarios.jsonl"
+_TESTS = _HERE.parent
+_RECORDED = {
+    "scheduler": "data/scenarios.jsonl",
+    "cluster-autoscaler": "conformance/autoscaler/expendable.jsonl.gz",
+    "cluster-autoscaler, removing": "conformance/autoscaler/down-drain.jsonl.gz",
+    "Karpenter": "conformance/karpenter/topology.jsonl.gz",
+    "Karpenter, disrupting": "conformance/karpenter/disruption.jsonl.gz",
+}
 _STEP = re.compile(r"\[(\d+)\]|\.([^.\[]+)")
 _HOLE = "the value that is wrong"
 _SORTS = {
     "ClusterEdits": "edits",
     "GatePolicy": "gate",
     "KubeSchedulerConfiguration": "configuration",
-    "Policy": "configuration",
+    "Policy": "legacy",
     "NodeGroups": "groups",
+    "InstanceTypes": "catalogue",
+    "NodePool": "pools",
+    "Translation": "translation",
     "Job": "custom",
 }
 # Documents of few places have more turns than those of thousands.
-_TURNS = {"custom": 20, "edits": 20, "groups": 20, "gate": 20, "configuration": 20, "rules": 3}
+_TURNS = {
+    **dict.fromkeys(("custom", "edits", "groups", "gate", "configuration", "legacy", "catalogue", "pools"), 20),
+    **dict.fromkeys(("kwok", "ec2", "prices", "translation"), 20),
+    **{"rules": 3},
+}
 
 
 @dataclass(frozen=True)
@@ -46,7 +62,7 @@ class Subject:
 
     sort: str
     name: str
-    good: Json
+    good: Any
     type: FieldType
     places: tuple[Steps, ...]
     number: int = -1
@@ -89,7 +105,8 @@ def _subjects() -> Iterator[Subject]:
     for obj in documents("release.yaml"):
         yield _subject("manifest", obj)
     for obj in documents("documents.yaml"):
-        yield _subject(_SORTS.get(obj["kind"], "rules"), obj)
+        sort = _SORTS.get(obj["kind"], "rules")
+        yield _subject("legacy" if sort == "configuration" and "beta" in obj["apiVersion"] else sort, obj)
     for kind, versions in types.versions.items():
         for version in versions:
             served = types.served(version, kind)
@@ -97,8 +114,43 @@ def _subjects() -> Iterator[Subject]:
                 body = minimal(FieldType("struct", served.type), types)
                 metadata = {"name": "some"} | ({"namespace": "shop"} if served.namespaced else {})
                 yield _subject("manifest", {**body, "apiVersion": version, "kind": kind, "metadata": metadata})
-    scenario = json.loads(_SCENARIOS.read_text("utf-8").splitlines()[0])
-    yield Subject("scenario", "scenario", scenario, FieldType("scalar", "any"), tuple(places_in(scenario)))
+    for name, offer in documents("offers.yaml")[0].items():
+        yield _untyped(name, name, offer)
+    for name, file in _RECORDED.items():
+        yield _untyped("scenario", name, _shortest(file))
+    yield _untyped("recording", "recording", {"lines": _recording()})
+
+
+def _untyped(sort: str, name: str, good: Any) -> Subject:
+    return Subject(sort, name, good, FieldType("scalar", "any"), tuple(places_in(good)))
+
+
+def _lines(file: str) -> Iterator[Json]:
+    path = _TESTS / file
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return map(json.loads, text.splitlines())
+
+
+def _shortest(file: str) -> Json:
+    """The least of recorded scenarios, with two machines of each that are on offer."""
+    scenario = min(_lines(file), key=lambda each: len(json.dumps(each)))
+    if "instanceTypes" in scenario:
+        scenario["instanceTypes"] = scenario["instanceTypes"][:2]
+    return scenario
+
+
+def _recording() -> list[Json]:
+    """Of a recorded day the lists, cut to two items, and two events of each type about each kind."""
+    lines: list[Json] = []
+    seen: Counter[tuple[str, str]] = Counter()
+    for line in _lines("data/recorded-day.jsonl.gz"):
+        what = (line["kind"], line["event"]["type"] if "event" in line else "")
+        seen[what] += 1
+        if "list" in line:
+            line["list"]["items"] = line["list"]["items"][:2]
+        if seen[what] <= 2:
+            lines.append(line)
+    return lines
 
 
 def _subject(sort: str, obj: Json, number: int = -1) -> Subject:
@@ -137,6 +189,14 @@ def _order(seed: int, round_: int, number: int) -> Sequence[int]:
     return order
 
 
+def good_cases() -> Iterator[Case]:
+    """Every command with nothing wrong, about the first document of each sort."""
+    first = {subject.sort: subject for subject in reversed(subjects())}
+    for sort, commands in COMMANDS.items():
+        for command in commands:
+            yield _case(first[sort], (), "", command, as_list=False)
+
+
 def case_of(sort: str, name: str, place: str, value: str, command: str) -> Case:
     """One input in words: ``.spec.limits[0].max`` of the first subject of a name is ``value``, as JSON."""
     subject = next(one for one in subjects() if (one.sort, one.name) == (sort, name))
@@ -146,7 +206,7 @@ def case_of(sort: str, name: str, place: str, value: str, command: str) -> Case:
 
 def _case(subject: Subject, path: Steps, value: str, command: str, *, as_list: bool) -> Case:
     bad = with_value(subject.good, path, _HOLE, subject.type, newest_types())
-    written = _answers if subject.sort == "page" else json.dumps
+    written = {"page": _answers, "recording": _recorded}.get(subject.sort, json.dumps)
     bad_text, good_text = (
         written(_wrapped(subject, obj, as_list=as_list)).replace(f'"{_HOLE}"', value) for obj in (bad, subject.good)
     )
@@ -158,6 +218,10 @@ def _case(subject: Subject, path: Steps, value: str, command: str, *, as_list: b
 def _answers(by_path: Json) -> str:
     """A line for each answer of a server: its path and what it is."""
     return "\n".join(f"{path} {json.dumps(answer)}" for path, answer in by_path.items())
+
+
+def _recorded(day: Json) -> str:
+    return "\n".join(map(json.dumps, day["lines"]))
 
 
 def _wrapped(subject: Subject, obj: Json, *, as_list: bool) -> Json:

@@ -1,8 +1,8 @@
 """Every command that reads files, as it is asked about the one that is wrong.
 
 In the words of a command ``{bad}`` is the file that is wrong and ``{good}`` the same before that; ``{cluster}`` and
-``{release}`` are a cluster and what comes to it, ``{groups}`` its node groups, ``{custom}`` is a custom resource, and
-``{out}`` any file to write.
+``{release}`` are a cluster and what comes to it, ``{groups}`` its node groups, ``{catalogue}`` what a cloud offers,
+``{custom}`` is a custom resource, and ``{out}`` any file to write.
 """
 
 from __future__ import annotations
@@ -11,16 +11,20 @@ _EDITS = (
     "--scale Deployment/shop/web=3 --scale StatefulSet/shop/db=2 --add-nodes 1 --like n1 --remove-node n2 "
     "--set n1.allocatable.cpu=16 --label n1=disk=hdd --taint n1=a=b:NoExecute --delete shop/db-0"
 )
+_GATES = " --feature-gates StorageCapacityScoring=true"
 
 COMMANDS = {
     "manifest": (
         "place {bad} --snapshot {cluster} -o wide",
         "place {bad} --snapshot {cluster} --timeline -o json",
+        "place {bad} --snapshot {cluster} --autoscale {groups} --write-snapshot {out}.json",
         "explain {bad} --snapshot {cluster}",
         "diff --snapshot {cluster} --old {good} --new {bad}",
         "diff {bad} --snapshot {cluster} --policy default --policy default@1.31",
         "gate {bad} --base {good} --snapshot {cluster}",
         "gate {bad} --snapshot {cluster} -o sarif",
+        "gate {bad} --snapshot {cluster} --autoscale {groups}",
+        "autoscale {bad} --snapshot {cluster} --groups {groups} --catalogue {catalogue} --until-quiet --orders 1",
         "capacity {bad} --snapshot {cluster} --limit 30",
         "capacity {bad} --snapshot {cluster} --release --limit 3",
         "expand {bad}",
@@ -35,7 +39,7 @@ COMMANDS = {
     ),
     "snapshot": (
         "place {release} --snapshot {bad} --with-pending -o wide",
-        "place {release} --snapshot {bad} --timeline",
+        "place --with-pending --snapshot {bad} --timeline --write-snapshot {out}.json",
         "place --with-pending --snapshot {bad} " + _EDITS,
         "explain {release} --snapshot {bad}",
         "explain shop/waiting --snapshot {bad}",
@@ -54,7 +58,9 @@ COMMANDS = {
         "snapshot trim shop/waiting --snapshot {bad} --steps 5 -o {out}.json",
         "snapshot validate {bad}",
         "autoscale {release} --snapshot {bad} --groups {groups} --scale-down --orders 1",
+        "autoscale {release} --snapshot {bad} --catalogue {catalogue} --consolidate --orders 1",
         "autoscale groups --snapshot {bad}",
+        "autoscale catalogue --snapshot {bad}",
     ),
     "custom": (
         "place {bad} --snapshot {cluster} --pod-template-path example.com/Job=$.spec.template",
@@ -68,21 +74,44 @@ COMMANDS = {
         "place {bad} {release} --snapshot {cluster}",
     ),
     "configuration": (
+        "policy show -f {bad}" + _GATES,
+        "policy validate {bad}" + _GATES,
+        "policy convert -f {bad}" + _GATES,
+        "place {release} --snapshot {cluster} --policy {bad}" + _GATES,
+        "diff {release} --snapshot {cluster} --policy default --policy {bad}" + _GATES,
+        "snapshot redact {bad} -o {out}.yaml --translation {out}.translation",
+    ),
+    "legacy": (
         "policy show -f {bad}",
         "policy validate {bad}",
         "policy convert -f {bad}",
         "place {release} --snapshot {cluster} --policy {bad}",
         "diff {release} --snapshot {cluster} --policy default --policy {bad}",
-        "snapshot redact {cluster} {bad} -o {out}.json --translation {out}.translation",
     ),
     "edits": (
         "place {release} --snapshot {cluster} --edits {bad}",
         "snapshot info {cluster} --edits {bad}",
         "drain n1 --snapshot {cluster} --ignore-daemonsets --force --edits {bad}",
     ),
-    "groups": ("autoscale {release} --snapshot {cluster} --groups {bad} --scale-down --orders 1",),
+    "groups": (
+        "autoscale {release} --snapshot {cluster} --groups {bad} --scale-down --orders 1",
+        "place {release} --snapshot {cluster} --autoscale {bad}",
+    ),
+    "catalogue": ("autoscale {release} --snapshot {cluster} --catalogue {bad} --consolidate --orders 1",),
+    "pools": ("autoscale {release} --snapshot {cluster} --catalogue {catalogue} --node-pools {bad} --orders 1",),
+    "kwok": ("autoscale catalogue --kwok {bad}",),
+    "ec2": (
+        "autoscale catalogue --ec2-types {bad} --ec2-offerings {bad} --ec2-spot-prices {bad}",
+        "autoscale catalogue --ec2-types {bad} --ec2-offerings {bad} --snapshot {cluster}",
+    ),
+    "prices": ("autoscale catalogue --ec2-types {types} --ec2-offerings {types} --on-demand-prices {bad}",),
     "gate": ("gate {release} --snapshot {cluster} --config {bad}",),
-    "scenario": ("conformance {bad}",),
+    "scenario": ("conformance {bad}", "conformance {bad} --answers {out}.jsonl"),
+    "recording": ("backtest {bad}", "place {release} --snapshot {bad}", "snapshot info {bad}"),
+    "translation": (
+        "snapshot reveal {release} --translation {bad}",
+        "snapshot redact {release} -o {out}.yaml --translation {bad}",
+    ),
     "page": (
         "snapshot dump --kubeconfig x -o {out}.json",
         "snapshot dump --kubeconfig x -o {out}.json --redact --translation {out}.translation",

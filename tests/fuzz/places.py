@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kwhatif.api.field_types import FieldType, Types
@@ -66,10 +66,9 @@ def places_in(value: Any, path: Path = ()) -> Iterator[Path]:
             yield from places_in(item, (*path, place))
 
 
-def with_value(obj: Mapping[str, Any], path: Sequence[str | int], value: Any, type_: FieldType, types: Types) -> Json:
+def with_value(obj: Any, path: Sequence[str | int], value: Any, type_: FieldType, types: Types) -> Any:
     """A copy of an object with another value at a place; what is missing on the way there is made."""
-    changed: Json = copy.deepcopy(dict(obj))
-    here: Any = changed
+    here = changed = copy.deepcopy(obj)
     for place, step in enumerate(path):
         inner = types.fields(type_.name).get(str(step)) if type_.shape == "struct" else type_.item
         type_ = inner or FieldType("scalar", "any")

@@ -76,9 +76,10 @@ class Trial:
         self._write(
             "release.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": documents("release.yaml")})
         )
-        for name, kind in (("custom", "Job"), ("groups", "NodeGroups")):
+        for name, kind in (("custom", "Job"), ("groups", "NodeGroups"), ("catalogue", "InstanceTypes")):
             (document,) = (obj for obj in documents("documents.yaml") if obj["kind"] == kind)
             self._write(f"{name}.json", json.dumps(document))
+        self._write("types.json", json.dumps(documents("offers.yaml")[0]["ec2"]))
 
     def _write(self, name: str, text: str) -> str:
         path = self._directory / name
@@ -91,7 +92,7 @@ class Trial:
             left.unlink()
         words = {
             name: str(self._directory / f"{name}.json")
-            for name in ("cluster", "release", "custom", "groups", "bad", "good")
+            for name in ("cluster", "release", "custom", "groups", "catalogue", "types", "bad", "good")
         }
         self._write("bad.json", case.bad)
         self._write("good.json", case.good)
