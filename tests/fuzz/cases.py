@@ -10,11 +10,12 @@ import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import yaml
 
@@ -52,7 +53,7 @@ _SORTS = {
 _TURNS = {
     **dict.fromkeys(("custom", "edits", "groups", "gate", "configuration", "legacy", "catalogue", "pools"), 20),
     **dict.fromkeys(("kwok", "ec2", "prices", "translation"), 20),
-    **{"rules": 3},
+    "rules": 3,
 }
 
 
@@ -206,7 +207,8 @@ def case_of(sort: str, name: str, place: str, value: str, command: str) -> Case:
 
 def _case(subject: Subject, path: Steps, value: str, command: str, *, as_list: bool) -> Case:
     bad = with_value(subject.good, path, _HOLE, subject.type, newest_types())
-    written = {"page": _answers, "recording": _recorded}.get(subject.sort, json.dumps)
+    writers: dict[str, Callable[[Any], str]] = {"page": _answers, "recording": _recorded}
+    written = writers.get(subject.sort, json.dumps)
     bad_text, good_text = (
         written(_wrapped(subject, obj, as_list=as_list)).replace(f'"{_HOLE}"', value) for obj in (bad, subject.good)
     )

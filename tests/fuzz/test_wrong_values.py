@@ -72,6 +72,15 @@ _POD = ".spec.template.spec"
         ("gate", "kwhatif.dev/v1 GatePolicy", ".kubernetesVersion", '"-50%"', "gate {release} --config {bad}"),
         ("manifest", "batch/v1 CronJob", ".spec.jobTemplate.spec.template.spec.tolerations", "[null]", _GATE),
         ("snapshot", "policy/v1 PodDisruptionBudget", ".spec.selector.matchExpressions[0]", '{"name": 1}', _AUTOSCALE),
+        ("scenario", "Karpenter", ".expected.nodeClaims[0].requirements", '"*"', "conformance {bad}"),
+        ("scenario", "Karpenter", ".expected.errors", '"1e3%"', "conformance {bad}"),
+        ("scenario", "cluster-autoscaler, removing", ".expected.scaleDown", '"x"', "conformance {bad}"),
+        ("scenario", "cluster-autoscaler, removing", ".objects[10].metadata.name", "{}", "conformance {bad}"),
+        ("scenario", "cluster-autoscaler", ".objects[15].metadata", '{"x": []}', "conformance {bad}"),
+        ("scenario", "Karpenter, disrupting", ".instanceTypes[1].capacity.pods", str(2**63), "conformance {bad}"),
+        ("scenario", "Karpenter, disrupting", ".objects[7].spec.selector.matchLabels.app", '"٣"', "conformance {bad}"),
+        ("recording", "recording", ".lines[38].event.object.reason", "7", "backtest {bad}"),
+        ("recording", "recording", ".lines[19].event.object.eventTime", '"x"', "backtest {bad}"),
     ],
 )
 def test_a_value_that_was_too_much_once_is_no_more(

@@ -83,6 +83,14 @@ class InstanceType:
         )
 
 
+_MOST = 2**63 - 1
+
+
+def _within(amount: int, most: int) -> int:
+    """An amount as columns hold it: what no machine has is more than any machine has."""
+    return max(-most, min(amount, most))
+
+
 class Catalogue:
     """All types of a cloud, as columns."""
 
@@ -109,7 +117,7 @@ class Catalogue:
         for row, found in enumerate(rows):
             for name, amount in found.items():
                 if name in self._column:
-                    table[row, self._column[name]] = amount
+                    table[row, self._column[name]] = _within(amount, _MOST - 1)
         return table
 
     def rows(self, names: Iterable[str] | None) -> Types:
@@ -144,7 +152,7 @@ class Catalogue:
         asked = np.zeros(len(self._resources), dtype=np.int64)
         for name, amount in requests.items():
             if name in self._column:
-                asked[self._column[name]] = amount
+                asked[self._column[name]] = _within(amount, _MOST)
             elif amount > 0:
                 return np.zeros(len(self.types), dtype=bool)
         return np.asarray((self._allocatable >= asked).all(axis=1) & ~self._broken, dtype=bool)

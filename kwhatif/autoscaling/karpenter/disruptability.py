@@ -12,11 +12,12 @@ from typing import Any
 from kwhatif.api.core import Pod, Taint
 from kwhatif.api.decode import convert
 from kwhatif.api.meta import LabelSelector
-from kwhatif.api.selectors import Selector
+from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.autoscaling.karpenter.known_labels import DO_NOT_DISRUPT, GROUP
 from kwhatif.autoscaling.karpenter.state import is_owned_by, is_terminal, is_terminating
 from kwhatif.autoscaling.karpenter.taints import untolerated
 from kwhatif.cluster.shapes import start_time
+from kwhatif.errors import InputError
 from kwhatif.golang.duration import Duration
 
 _DISRUPTED = Taint(key=f"{GROUP}/disrupted", effect="NoSchedule")
@@ -109,11 +110,15 @@ class PodBudgets:
 
 def _budget(budget: Mapping[str, Any]) -> _Budget:
     spec, status, metadata = budget.get("spec") or {}, budget.get("status") or {}, budget["metadata"]
-    selector = spec.get("selector")
+    namespace, name, selector = metadata.get("namespace", ""), metadata["name"], spec.get("selector")
+    try:
+        compiled = Selector.of(None if selector is None else convert(selector, LabelSelector))
+    except SelectorError as error:
+        raise InputError(f"PodDisruptionBudget {namespace}/{name}: {error}") from None
     return _Budget(
-        metadata.get("namespace", ""),
-        metadata["name"],
-        Selector.of(None if selector is None else convert(selector, LabelSelector)),
+        namespace,
+        name,
+        compiled,
         status.get("disruptionsAllowed", 0),
         spec.get("maxUnavailable") in (0, "0%") or spec.get("minAvailable") == "100%",
         spec.get("unhealthyPodEvictionPolicy") == "AlwaysAllow",

@@ -15,7 +15,10 @@ import msgspec
 
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import decode_json
+from kwhatif.api.mismatch import described
+from kwhatif.errors import InputError
 from kwhatif.snapshot.foreign.recording import Change, Recording
+from kwhatif.snapshot.read.items import inside
 
 _PREEMPTED = re.compile(r"Preempted by pod (\S+) on node (\S+)")
 
@@ -75,7 +78,10 @@ class _Event(msgspec.Struct, rename="camel"):
     def time(self) -> float | None:
         """When it was, in seconds."""
         text = self.event_time or self.last_timestamp
-        return datetime.fromisoformat(text).timestamp() if text else None
+        try:
+            return datetime.fromisoformat(text).timestamp() if text else None
+        except ValueError:
+            raise InputError(f'expected a time such as "2026-03-01T11:29:02Z", found {described(text)}') from None
 
 
 def decisions(recording: Recording, pods: list[tuple[Change, Pod]]) -> list[Decision]:
@@ -104,8 +110,11 @@ def _refusals(recording: Recording, pods: list[tuple[Change, Pod]]) -> Iterator[
     for change in recording.changes:
         if change.kind.name != "Event" or change.deleted:
             continue
-        event = decode_json(change.raw, _Event)
-        time, about = event.time, event.involved_object
+        try:
+            event = decode_json(change.raw, _Event)
+            time, about = event.time, event.involved_object
+        except InputError as error:
+            raise inside(error, str(change.origin), change.place) from None
         if about.kind != "Pod" or time is None:
             continue
         key = f"{about.namespace}/{about.name}"

@@ -34,6 +34,7 @@ from kwhatif.golang.duration import SECOND
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import Features, features_of
+from kwhatif.whatif.conformance.recorded_autoscaling import RecordedAutoscaler
 from kwhatif.whatif.conformance.scenario_objects import plain_objects, read_objects
 
 
@@ -79,7 +80,7 @@ class AutoscalerScenario(msgspec.Struct, rename="camel"):
     options: dict[str, Any] = {}
     gpu_label: str = ""
     prices: dict[str, float] | None = None
-    expected: dict[str, Any] | None = None
+    expected: RecordedAutoscaler | None = None
 
 
 def autoscaler_answer(

@@ -16,6 +16,7 @@ import msgspec
 from kwhatif.results.conformance import Difference, FileAgreement
 from kwhatif.whatif.conformance.compare_autoscaling import autoscaling_differences
 from kwhatif.whatif.conformance.compare_karpenter import karpenter_differences
+from kwhatif.whatif.conformance.recorded_autoscaling import RecordedAutoscaler, RecordedKarpenter
 
 MOST_KEYS = 3
 MOST_CHARACTERS = 300
@@ -127,7 +128,12 @@ class Tally:
         self._differences: list[Difference] = []
 
     def add(
-        self, name: str, expected: Recorded | Mapping[str, Any] | None, answer: Mapping[str, Any], *, pods: int
+        self,
+        name: str,
+        expected: Recorded | RecordedAutoscaler | RecordedKarpenter | None,
+        answer: Mapping[str, Any],
+        *,
+        pods: int,
     ) -> None:
         """Count a scenario, and compare its answer if something was expected."""
         self._scenarios += 1
@@ -139,7 +145,7 @@ class Tally:
             found = list(_of_scheduler(expected, msgspec.convert(answer, Recorded)))
         else:
             differences = karpenter_differences if "nodeClaims" in answer else autoscaling_differences
-            found = [("", *difference) for difference in differences(expected, answer)]
+            found = [("", *difference) for difference in differences(msgspec.to_builtins(expected), answer)]
         self._agreeing += not found
         self._differing.update(field for _, field in {(pod, field) for pod, field, _, _ in found})
         if len(self._differences) < self._show:

@@ -24,6 +24,7 @@ from kwhatif.autoscaling.karpenter.provisioner import provision
 from kwhatif.cluster.shapes import start_time
 from kwhatif.errors import InputError
 from kwhatif.whatif.autoscale.instance_types_document import KarpenterOptions, KnownType
+from kwhatif.whatif.conformance.recorded_autoscaling import RecordedKarpenter
 from kwhatif.whatif.conformance.scenario_objects import plain_objects, read_objects
 
 
@@ -39,7 +40,7 @@ class KarpenterScenario(msgspec.Struct, rename="camel"):
     pool_instance_types: dict[str, list[str]] = {}
     options: KarpenterOptions = KarpenterOptions()
     disruption: bool = False
-    expected: dict[str, Any] | None = None
+    expected: RecordedKarpenter | None = None
     varies: list[str] = []
 
 
@@ -49,12 +50,15 @@ def karpenter_answer(scenario: KarpenterScenario, *, source: str = "") -> dict[s
     ``source`` is what messages call the scenario. Raises InputError.
     """
     try:
-        world = _world(scenario)
-        found = provision(world)
+        return _answer(scenario, _world(scenario))
     except InputError as error:
         raise error.at(source) from None
     except (SelectorError, ValueError) as error:
         raise InputError(str(error), source=source) from error
+
+
+def _answer(scenario: KarpenterScenario, world: KarpenterWorld) -> dict[str, Any]:
+    found = provision(world)
     result = found.round
     answer: dict[str, Any] = {
         "name": scenario.name,
