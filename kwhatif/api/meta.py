@@ -56,6 +56,11 @@ class Resource(Base):
         return self.metadata.namespace or ""
 
     @property
+    def identity(self) -> str:
+        """What tells it from all others, also of its name: its uid, or ``namespace/name`` of one that has none yet."""
+        return self.metadata.uid or f"{self.metadata.namespace or 'default'}/{self.metadata.name}"
+
+    @property
     def controller(self) -> OwnerReference | None:
         """The owner that made it and would make it again."""
         return next((owner for owner in self.metadata.owner_references or () if owner.controller), None)

@@ -38,7 +38,7 @@ class Devices:
     taken      device -> keys of the claims it is given to, each for itself
     shares     device -> keys of the claims that share it
     consumed   device -> capacity -> billionths that shares take of it
-    in_flight  claims by uid, allocated by a Reserve but not recorded yet
+    in_flight  claims by identity, allocated by a Reserve but not recorded yet
     journal    devices of which more or less is free than before, oldest first
     memory     what others work out from the slices; forks share it
     own        what others work out from all of it; forks begin anew
@@ -100,15 +100,14 @@ class Devices:
 
     def take_off(self, claim: ResourceClaim) -> None:
         """A Reserve has allocated this claim."""
-        self.in_flight[claim.metadata.uid or claim.key] = claim
+        self.in_flight[claim.identity] = claim
         self._count(claim, 1)
 
-    def land(self, uid: str) -> ResourceClaim | None:
-        """The allocation of a Reserve is recorded or given up; None if there was none."""
-        claim = self.in_flight.pop(uid, None)
-        if claim is not None:
-            self._count(claim, -1)
-        return claim
+    def land(self, claim: ResourceClaim) -> None:
+        """The allocation of a Reserve is recorded or given up, if there was one."""
+        taken_off = self.in_flight.pop(claim.identity, None)
+        if taken_off is not None:
+            self._count(taken_off, -1)
 
     def _count(self, claim: ResourceClaim | None, sign: int) -> None:
         assert claim is not None
@@ -147,7 +146,7 @@ class Devices:
             return self.claims.get((pod.metadata.namespace or "default", status.resource_claim_name))
         if not self.features.dra_extended_resource or not self.serving:
             return None
-        key = self._extended.get((pod.metadata.name or "", pod.metadata.uid or pod.key))
+        key = self._extended.get((pod.metadata.name or "", pod.identity))
         return self.claims[key] if key else None
 
     def release(self, pod: Pod, *, deleted: bool = True) -> list[ResourceClaim]:
@@ -156,7 +155,7 @@ class Devices:
         Claims that it owns go with it if it was ``deleted``. Returns the claims that lost their allocation.
         Upstream: pkg/controller/resourceclaim/controller.go (syncClaim).
         """
-        uid = pod.metadata.uid or pod.key
+        uid = pod.identity
         freed = []
         for claim in list(self.of_pod(pod)):
             owned = any(o.controller and o.uid == uid for o in claim.metadata.owner_references or ())
@@ -188,13 +187,13 @@ def claim_name(pod: Pod, claim: PodResourceClaim) -> str | None:
 
 
 def is_reserved_for(pod: Pod, claim: ResourceClaim) -> bool:
-    uid = pod.metadata.uid or pod.key
+    uid = pod.identity
     return any(consumer.uid == uid for consumer in claim.status.reserved_for or ())
 
 
 def consumer_of(pod: Pod) -> ClaimConsumer:
     """A pod as claims name it in ``reservedFor``."""
-    return ClaimConsumer(resource="pods", name=pod.metadata.name or "", uid=pod.metadata.uid or pod.key)
+    return ClaimConsumer(resource="pods", name=pod.metadata.name or "", uid=pod.identity)
 
 
 def _extends(claim: ResourceClaim) -> Iterator[tuple[str, str]]:

@@ -26,7 +26,7 @@ def allocations(
     for claim, picks in zip(claims, outcome.picks, strict=True):
         units = [inventory.units[int(inventory.flat[start + pick.place])] for pick in picks]
         results = [
-            _result(pick, unit, f"{claim.metadata.uid or claim.key}/{place}", features)
+            _result(pick, unit, f"{claim.identity}/{place}", features)
             for place, (pick, unit) in enumerate(zip(picks, units, strict=True))
         ]
         devices = DeviceResults(results=results or None)

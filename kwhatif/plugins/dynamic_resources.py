@@ -242,7 +242,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
         assert row is not None
         for claim, allocation in state.allocate(row):
             state.cluster.devices.take_off(replace(claim, status=replace(claim.status, allocation=allocation)))
-            state.allocated[claim.metadata.uid or claim.key] = allocation
+            state.allocated[claim.identity] = allocation
         return None
 
     def unreserve(self, pod: PodInfo, node: str, state: ClaimsOfPod | None) -> None:
@@ -250,7 +250,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
             return
         devices = state.cluster.devices
         for claim in state.claims:
-            devices.land(claim.metadata.uid or claim.key)
+            devices.land(claim)
         for claim in state.named:
             current = devices.claims.get((claim.namespace, claim.name))
             if current is not None and current.status.allocation is not None and is_reserved_for(pod.pod, current):
@@ -267,7 +267,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
         assert row is not None
         devices = state.cluster.devices
         for claim in state.claims:
-            allocation = state.allocated.get(claim.metadata.uid or claim.key)
+            allocation = state.allocated.get(claim.identity)
             if claim is state.special:
                 if allocation is None:
                     continue
@@ -284,7 +284,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
                 return Status(Code.ERROR, (f"add reservation to claim {claim.key}: {problem}",))
             status = replace(current.status, reserved_for=users)
             if allocation is not None:
-                devices.land(claim.metadata.uid or claim.key)
+                devices.land(claim)
                 status = replace(status, allocation=allocation)
             devices.put(replace(current, status=status))
         state.forget_nodes()

@@ -80,7 +80,7 @@ def _fresh(pod: Pod, name: str, suffix: str) -> Pod:
     meta = replace(
         pod.metadata,
         name=name,
-        uid=f"{pod.metadata.uid or pod.key}{suffix}",
+        uid=f"{pod.identity}{suffix}",
         deletion_timestamp=None,
         creation_timestamp=None,
     )

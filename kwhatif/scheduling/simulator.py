@@ -229,7 +229,7 @@ class Simulator:
             self._evict(victim, pod, node)
 
     def _evict(self, victim: PodInfo, pod: PodInfo, node: str) -> None:
-        text = f"Preempted by pod {pod.pod.metadata.uid or pod.key} on node {node}"
+        text = f"Preempted by pod {pod.uid} on node {node}"
         self._say(victim, "preempted", f"by {pod.key}", node)
         if self.driver.turn_away(victim):
             self.diary.normal(victim.key, "Preempted", f"{text} (in kube-scheduler memory).")

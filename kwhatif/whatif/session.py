@@ -122,7 +122,7 @@ class Session:
 
     def running(self, pod: Pod) -> tuple[PodInfo, int] | None:
         """The pod of the cluster that this one is, or whose name it has, and the row of its node."""
-        found = self.cluster.find(pod.metadata.uid or pod.key)
+        found = self.cluster.find(pod.identity)
         if found is None:
             uid = self.uid_of(pod.key)
             found = None if uid is None else self.cluster.find(uid)

@@ -46,7 +46,7 @@ def device_claims(
             api_version="v1",
             kind="Pod",
             name=pod.metadata.name,
-            uid=pod.metadata.uid or f"{pod.metadata.namespace or 'default'}/{pod.metadata.name}",
+            uid=pod.identity,
             controller=True,
         )
         namespace = pod.metadata.namespace or "default"

@@ -101,13 +101,14 @@ class Story:
             case "removed" if some is not None:
                 del self.there[name]
                 self.ledger.remove((some.namespace, some.name))
-            case "taken off" if some is not None and (some.metadata.uid or some.key) not in self.flying:
+            case "taken off" if some is not None and (some.identity) not in self.flying:
                 off = replace(some, status=replace(some.status, allocation=data.draw(allocations())))
-                self.flying[some.metadata.uid or some.key] = off
+                self.flying[some.identity] = off
                 self.ledger.take_off(off)
             case "landed":
-                uid = data.draw(st.sampled_from([*self.flying, "nobody"]))
-                assert self.ledger.land(uid) is self.flying.pop(uid, None)
+                landing = CLAIMS[name]
+                self.ledger.land(landing)
+                self.flying.pop(landing.identity, None)
 
     def is_told(self) -> None:
         """That the ledger holds what it ought to."""

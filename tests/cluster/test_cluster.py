@@ -265,3 +265,10 @@ def test_port_columns_are_made_when_ports_are_new() -> None:
     assert cluster.port_columns(ports[::-1]) == [2, 1, 0]
     assert cluster.ports[0, :3].tolist() == [True, False, False]
     assert cluster.ports.dtype == np.bool_
+
+
+def test_where_a_bound_pod_runs_is_no_part_of_its_shape() -> None:
+    """Pods of one template share what is worked out for them, wherever they run."""
+    cluster = cluster_of([node("a"), node("b")], [pod("p", on="a"), pod("q", on="b")])
+    shapes = {info.shape for info, _ in cluster.pods()}
+    assert shapes == {cluster.shapes.info(pod("waiting")).shape}

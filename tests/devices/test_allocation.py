@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.versions import features_of
-from tests.builders import FEATURES, Json, cluster_of, node, pod, scheduler_for
+from tests.builders import FEATURES, Json, cluster_of, node, pod, profile_document, scheduler_for
 from tests.device_builders import (
     DRIVER,
     allocated,
@@ -266,3 +268,31 @@ def test_a_class_serves_an_extended_resource() -> None:
     assert made.name.startswith("p-extended-resources-")
     assert made.status.allocation is not None
     assert [result.device for result in made.status.allocation.devices.results or ()] == ["g0", "g1"]
+
+
+@pytest.mark.parametrize("plugin", ["NodeResourcesBalancedAllocation", "NodeResourcesFit"])
+def test_devices_that_nodes_share_are_scored_anew_on_all_of_them_once_one_is_taken(plugin: str) -> None:
+    card, own = "example.com/card", device_class("cards", extendedResourceName="example.com/card")
+    resources = [{"name": name, "weight": 1} for name in ("cpu", card)]
+    strategy = {"scoringStrategy": {"type": "MostAllocated", "resources": resources}}
+    args = strategy if plugin == "NodeResourcesFit" else {"resources": resources}
+    shared = devices_of(None, ["g0", "g1", "g2"], allNodes=True)
+    cluster = cluster_of([node("a"), node("b")], objects=[own, shared])
+    config = profile_document(args={plugin: args})
+    first, second = (cluster.shapes.info(pod(name, cpu="1", requests={card: "1"})) for name in ("p", "q"))
+    assert first.shape is second.shape
+
+    def totals(scheduler: Scheduler) -> list[int]:
+        """What it makes of the nodes for the next of these pods."""
+        evaluation = scheduler.evaluation(second)
+        evaluation.begin(second)
+        evaluation.refresh(second)
+        found: list[int] = evaluation.totals(second, np.arange(2)).tolist()
+        return found
+
+    kept = scheduler_for(cluster, config)
+    before = totals(kept)
+    assert kept.attempt(first).row == 0
+    after = totals(kept)
+    assert after == totals(scheduler_for(cluster, config))
+    assert after[1] != before[1]

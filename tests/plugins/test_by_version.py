@@ -220,18 +220,18 @@ def test_a_limit_among_allocatable_resources(minor: str, expected: set[str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("told", "refuses"),
+    ("told", "by_node", "refuses"),
     [
-        pytest.param(0, True, id="a driver that attaches nothing"),
-        pytest.param(1, False, id="a driver with room"),
-        pytest.param(None, True, id="a driver that does not say"),
+        pytest.param(0, "5", True, id="a driver that attaches nothing"),
+        pytest.param(1, "0", False, id="a driver with room"),
+        pytest.param(None, "0", True, id="a driver that does not say"),
     ],
 )
-def test_the_driver_s_own_limit_comes_before_that_of_the_node(told: int | None, refuses: bool) -> None:
+def test_the_driver_s_own_limit_comes_before_that_of_the_node(told: int | None, by_node: str, refuses: bool) -> None:
     features = features_of("1.31")
-    none = node("a", allocatable={f"attachable-volumes-csi-{DRIVER}": "0"})
+    limited = node("a", allocatable={f"attachable-volumes-csi-{DRIVER}": by_node})
     objects = [csi_node("a", {DRIVER: told}), claim("x", bound_to="px"), volume("px", source=csi("h1"))]
-    cluster = cluster_of([none], objects=objects, features=features)
+    cluster = cluster_of([limited], objects=objects, features=features)
     found = refused(plugin_of("NodeVolumeLimits", features=features), claiming("x"), cluster)
     assert found == ({"a"} if refuses else set())
 

@@ -60,7 +60,7 @@ class ClaimsOfPod:
     """The claims of one pod in one scheduling cycle.
 
     claims      those it names, then the ``special`` one behind its extended resources
-    reserved    whether Reserve has been there; ``allocated``, by uid, is what it took for them
+    reserved    whether Reserve has been there; ``allocated``, by identity, is what it took for them
     """
 
     def __init__(self, pod: PodInfo, cluster: Cluster, named: list[ResourceClaim]) -> None:
@@ -245,7 +245,7 @@ class ClaimsOfPod:
         name = f"{self.pod.pod.metadata.name}-extended-resources-{suffix}"
         meta = replace(made.metadata, name=name, uid=f"{made.namespace}/{name}")
         status = ClaimStatus(allocation=allocation, reserved_for=[consumer_of(self.pod.pod)])
-        devices.land(made.metadata.uid or "")
+        devices.land(made)
         self.created = replace(made, metadata=meta, status=status)
         devices.put(self.created)
         told = ExtendedResourceClaimStatus(request_mappings=list(group.mappings), resource_claim_name=name)

@@ -49,7 +49,7 @@ def _unmade(pod: PodInfo, claim: PodResourceClaim) -> str:
 
 def refusal_of(claim: ResourceClaim, devices: Devices) -> Status | None:
     """Why a claim that has to be allocated cannot be, on any node."""
-    if (claim.metadata.uid or claim.key) in devices.in_flight:
+    if claim.identity in devices.in_flight:
         return Status.unresolvable(f"resource claim {claim.key} is in the process of being allocated")
     for request in claim.spec.devices.requests or ():
         if request.exactly is not None:

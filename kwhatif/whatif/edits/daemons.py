@@ -141,7 +141,7 @@ def _moved(pod: Pod, node: str) -> Pod:
     """The daemon set's pod for another node: its name, and the node that its affinity names, differ."""
     owner = pod.controller
     name = f"{owner.name if owner else pod.name}-{node}"
-    uid = f"{pod.metadata.uid or pod.key}-{node}"
+    uid = f"{pod.identity}-{node}"
     metadata = replace(pod.metadata, name=name, generate_name=None, uid=uid, creation_timestamp=None)
     return _bound(replace(pod, metadata=metadata, spec=_aimed_at(pod.spec, node)), node)
 
