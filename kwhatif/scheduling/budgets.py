@@ -18,15 +18,16 @@ class Budgets:
     """The budgets of a cluster with their selectors compiled. Falsy when there are none."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._budgets = cluster.objects.of(PodDisruptionBudget)
+        self._budgets: list[PodDisruptionBudget] = []
         self._index: SelectorIndex[int] = SelectorIndex()
-        for k, budget in enumerate(self._budgets):
+        for budget in cluster.objects.of(PodDisruptionBudget):
             try:
                 selector = Selector.of(budget.spec.selector)
             except SelectorError:
                 continue
             if not selector.empty:
-                self._index.add(selector, (budget.namespace,), k)
+                self._index.add(selector, (budget.namespace,), len(self._budgets))
+                self._budgets.append(budget)
         self._about: dict[int, list[int]] = {}
 
     def __bool__(self) -> bool:
