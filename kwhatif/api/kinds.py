@@ -7,10 +7,10 @@ namespaces and which become pods: all of that follows from ``TABLE``. What redac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
-from kwhatif.api import core, devices, node_pools, others
+from kwhatif.api import core, devices, machines, node_pools, others
 from kwhatif.api.meta import Resource
 
 
@@ -31,7 +31,8 @@ class Kind:
     ``struct`` decodes what scheduling reads of it. Of a ``whole`` kind the API server and the controllers read more
     than scheduling does, or only they do: its objects are kept as plain values. ``template`` is the path to what holds
     the pod template of a workload. A ``rare`` kind is not served by every cluster: where it is not, there are none
-    of it. An ``idle`` one is read by nobody here, and no answer lacks anything for it.
+    of it. An ``idle`` one is read by nobody here, and no answer lacks anything for it. ``forks`` are other groups, each
+    with a version, in which objects of the same name and form are served.
     """
 
     name: str
@@ -43,6 +44,12 @@ class Kind:
     template: tuple[str, ...] = ()
     rare: bool = False
     idle: bool = False
+    forks: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def forms(self) -> tuple[Kind, ...]:
+        """The kind in every group that serves it, the one to ask first at the front."""
+        return (*(replace(self, group=group, versions=(version,)) for group, version in self.forks), self)
 
     @property
     def read(self) -> bool:
@@ -128,6 +135,16 @@ TABLE: tuple[Kind, ...] = (
             ("karpenter.k8s.aws", node_pools.EC2NodeClass),
         )
     ),
+    # Cluster API's, and those that OpenShift made of them.
+    *(
+        Kind(
+            *(struct.__name__, "cluster.x-k8s.io", ("v1beta2", "v1beta1")),
+            struct=struct,
+            rare=True,
+            forks=(("machine.openshift.io", "v1beta1"),) if struct in machines.FORKED else (),
+        )
+        for struct in (machines.Machine, machines.MachineSet, machines.MachineDeployment, machines.MachinePool)
+    ),
     # What manifests hold besides.
     *_idle("", "ConfigMap", "Endpoints", "Event", "PodTemplate", "Secret"),
     *_idle("autoscaling", "HorizontalPodAutoscaler"),
@@ -153,6 +170,9 @@ KEPT_WHOLE = {kind.name: kind.group for kind in READ if kind.whole}
 
 GROUPS = {kind.name: kind.group for kind in READ}
 """Kind -> API group, of all that is read."""
+
+API_GROUPS = frozenset(form.group for kind in READ for form in kind.forms)
+"""All groups of which something is read."""
 
 NAMESPACED = frozenset(kind.name for kind in TABLE if kind.namespaced)
 """Kinds whose objects live in namespaces."""
@@ -180,7 +200,8 @@ def spelt(api_version: str, kind: str) -> str:
 
 def struct_for(api_version: str, kind: str) -> type[Resource] | None:
     """The Struct of ``apiVersion``/``kind``, or None for a kind that scheduling does not read."""
-    return KINDS.get(kind) if GROUPS.get(kind) == api_version.rpartition("/")[0] else None
+    group, known = api_version.rpartition("/")[0], _BY_NAME.get(kind)
+    return KINDS.get(kind) if known is not None and any(group == form.group for form in known.forms) else None
 
 
 def kept_whole(api_version: str, kind: str) -> bool:

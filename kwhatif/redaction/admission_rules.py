@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 from kwhatif.admission.policies.policy_expressions import EXPRESSION_GONE
-from kwhatif.api.kinds import GROUPS, plural_of
+from kwhatif.api.kinds import API_GROUPS, GROUPS, plural_of
 from kwhatif.redaction.pseudonyms import Names
 from kwhatif.redaction.shared_rules import API_VERSION, KIND, LABEL_SELECTOR, NAME, object_of
 from kwhatif.redaction.treatments import GONE, Rule, each, fields, flag, named, number, one_of
 
-_OWN_GROUPS = frozenset({"", "*", *GROUPS.values()})
+_OWN_GROUPS = frozenset({"", "*", *API_GROUPS})
 _OWN_RESOURCES = frozenset({"*", "*/*", *map(plural_of, GROUPS)})
 
 

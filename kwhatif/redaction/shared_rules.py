@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from kwhatif.api.kinds import GROUPS
+from kwhatif.api import machines
+from kwhatif.api.kinds import API_GROUPS, GROUPS
 from kwhatif.redaction.pseudonyms import Names
 from kwhatif.redaction.treatments import (
     GONE,
@@ -135,10 +136,35 @@ def _do_not_disrupt(value: Any, names: Names) -> Any:
     return value if value == "true" else duration(value, names)
 
 
+def _taints_text(value: Any, names: Names) -> Any:
+    """``key=value:Effect,...``, as annotations of Cluster API have them."""
+    if not isinstance(value, str):
+        return GONE
+    found = []
+    for part in value.split(","):
+        label, _, effect = part.rpartition(":")
+        key, equals, text = label.partition("=")
+        found.append(f"{names.label_key(key)}{equals}{names.label_value(key, text)}:{EFFECTS(effect, names)}")
+    return ",".join(found)
+
+
+def _option(value: Any, names: Names) -> Any:
+    """A share such as 0.5, or a length of time."""
+    return value if isinstance(value, str) and _FRACTION.fullmatch(value) else duration(value, names)
+
+
+_FRACTION = re.compile(r"[01](\.[0-9]+)?")
 _YES_OR_NO = one_of("true", "false", "yes", "no")
 
 ANNOTATIONS = fields(
     {
+        **dict.fromkeys((machines.CPU, machines.MEMORY, machines.DISK, machines.OLD_CPU), amount),
+        **dict.fromkeys((*machines.SIZES, machines.GPUS, machines.MAX_PODS, machines.OLD_MEMORY), share),
+        **dict.fromkeys((machines.OLD_GPUS, machines.OLD_MAX_PODS), share),
+        **dict.fromkeys(machines.OPTIONS, _option),
+        machines.GPU_TYPE: named(Names.resource),
+        machines.LABELS: _selector_text,
+        machines.TAINTS: _taints_text,
         "controller.kubernetes.io/pod-deletion-cost": share,
         "deployment.kubernetes.io/desired-replicas": share,
         "deployment.kubernetes.io/max-replicas": share,
@@ -165,7 +191,7 @@ ANNOTATIONS = fields(
 # --- objects
 
 KIND = one_of(*OWNER_KINDS, *GROUPS, "KubeSchedulerConfiguration")
-_GROUPS = frozenset({*GROUPS.values(), "kubescheduler.config.k8s.io"})
+_GROUPS = frozenset({*API_GROUPS, "kubescheduler.config.k8s.io"})
 _VERSION = re.compile("v[0-9]+(?:(?:alpha|beta)[0-9]+)?")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct, inspect
 
-from kwhatif.api import core, devices, meta, node_pools, others
+from kwhatif.api import core, devices, machines, meta, node_pools, others
 from kwhatif.api.quantity import Quantity
 from kwhatif.golang.duration import Duration
 from kwhatif.redaction.pseudonyms import Names
@@ -165,6 +165,7 @@ _OWN: dict[type[Struct], dict[str, Rule]] = {
     devices.CapacityRequirements: {"requests": table(Names.attribute, amount)},
     devices.DeviceResult: {"consumedCapacity": table(Names.attribute, amount)},
     devices.Pool: {"name": _POOL},
+    machines.NodeRef: {"name": NODE},
     node_pools.Disruption: {
         "consolidationPolicy": one_of("WhenEmpty", "WhenEmptyOrUnderutilized"),
         "consolidateAfter": _until,

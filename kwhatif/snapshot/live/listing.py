@@ -76,15 +76,16 @@ class ListReader:
 
         Raises ClusterError, and InputError for an object that is not what it should be.
         """
-        for version in kind.versions:
-            if not self.served(kind.group, version):
+        forms = [(form, version) for form in kind.forms for version in form.versions]
+        for form, version in forms:
+            if not self.served(form.group, version):
                 continue
             try:
-                return self._version(kind, version)
+                return self._version(form, version)
             except Refused as refused:
                 if refused.status == 403:
                     return Listing(kind.name, unreadable=f"forbidden ({refused.reason})")
-        tried = ", ".join(map(kind.api_version, kind.versions))
+        tried = ", ".join(form.api_version(version) for form, version in forms)
         return Listing(kind.name, unreadable=f"the cluster does not serve it (404: {tried})", missing=True)
 
     def _version(self, kind: Kind, version: str) -> Listing:

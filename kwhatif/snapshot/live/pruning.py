@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields, force_setattr, replace
 
+from kwhatif.api import machines
 from kwhatif.api.core import Condition, Container, ContainerStatus, Node, NodeStatus, Pod, PodSpec, Volume
 from kwhatif.api.devices import AllocatedDeviceStatus, ResourceClaim, ResourceClaimTemplate
 from kwhatif.api.kinds import TEMPLATES
@@ -25,6 +26,9 @@ NOWHERE = "https://left-out.invalid"
 
 KEPT_ANNOTATIONS = frozenset(
     {
+        *(*machines.SIZES, *machines.OPTIONS, machines.CPU, machines.MEMORY, machines.DISK, machines.GPUS),
+        *(machines.GPU_TYPE, machines.MAX_PODS, machines.LABELS, machines.TAINTS),
+        *(machines.OLD_CPU, machines.OLD_MEMORY, machines.OLD_GPUS, machines.OLD_MAX_PODS),
         *("controller.kubernetes.io/pod-deletion-cost", "kubernetes.io/config.mirror"),
         *("deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"),
         *("deployment.kubernetes.io/revision", "deprecated.daemonset.template.generation"),
@@ -38,7 +42,7 @@ KEPT_ANNOTATIONS = frozenset(
         *("volume.beta.kubernetes.io/storage-class", "volume.kubernetes.io/selected-node"),
     }
 )
-"""The annotations that scheduling, admission or the controllers read."""
+"""The annotations that scheduling, admission, the controllers or an autoscaler read."""
 
 _KEPT_METADATA = (*(f.encode_name for f in fields(ObjectMeta)), "generation")
 _KEPT_STATUS = {"StatefulSet": ("currentRevision", "updateRevision"), "ResourceQuota": ("hard", "used")}

@@ -19,8 +19,8 @@ def rights(name: str, *, service_account: str | None = None, config_map: str | N
     (NAMESPACE/NAME) also the right to read just that one.
     """
     plurals: dict[str, list[str]] = {}
-    for kind in READ:
-        plurals.setdefault(kind.group, []).append(kind.plural)
+    for form in (form for kind in READ for form in kind.forms):
+        plurals.setdefault(form.group, []).append(form.plural)
     rules = [
         {"apiGroups": [group], "resources": sorted(names), "verbs": ["list"]}
         for group, names in sorted(plurals.items())
