@@ -10,6 +10,7 @@ from typing import Any
 from kwhatif.api import core
 from kwhatif.api.kinds import KINDS
 from kwhatif.redaction.admission_rules import ADMISSION_RULES
+from kwhatif.redaction.autoscaler_rules import own_command
 from kwhatif.redaction.pseudonyms import Names
 from kwhatif.redaction.shared_rules import (
     AMOUNTS,
@@ -80,6 +81,22 @@ _DEPLOYMENT = object_of(
         "status": _STATUS,
     }
 )
+
+
+def _deployment(value: Any, names: Names) -> Any:
+    """Of the autoscaler's own also what its command says of node groups."""
+    kept = _DEPLOYMENT(value, names)
+    if kept is not GONE:
+        for container, made in zip(_containers(value), _containers(kept), strict=False):
+            made.update(own_command(container, names))
+    return kept
+
+
+def _containers(deployment: dict[str, Any]) -> list[Any]:
+    spec = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
+    return [container for container in spec.get("containers") or () if isinstance(container, dict)]
+
+
 _REPLICA_SET = object_of({"spec": _template(), "status": _STATUS})
 _STATEFUL_SET = object_of(
     {
@@ -219,7 +236,7 @@ RULES: dict[str, Rule] = {
     **ADMISSION_RULES,
     "CronJob": _CRON_JOB,
     "DaemonSet": _DAEMON_SET,
-    "Deployment": _DEPLOYMENT,
+    "Deployment": _deployment,
     "Job": _JOB,
     "LimitRange": _LIMIT_RANGE,
     "Pod": _pod,

@@ -15,6 +15,7 @@ import msgspec
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.quantity import plain_quantity
+from kwhatif.redaction.autoscaler_rules import autoscaler_info
 from kwhatif.redaction.configuration_rules import CONFIGURATION
 from kwhatif.redaction.object_rules import RULES
 from kwhatif.redaction.pseudonyms import Names
@@ -118,6 +119,7 @@ def _snapshot(snapshot: Snapshot, names: Names) -> Snapshot:
         dropped=[name for name in snapshot.dropped if _FIELD.fullmatch(name)],
         redacted=True,
         scheduler=_scheduler(snapshot.scheduler, names),
+        autoscaler=autoscaler_info(snapshot.autoscaler, names),
     )
 
 

@@ -17,11 +17,13 @@ from kwhatif.snapshot.foreign.kwok import is_recorded
 from kwhatif.snapshot.foreign.recording import Recording, is_recording, read_recording
 from kwhatif.snapshot.foreign.scheduler_simulator import LEFT_OUT, SimulatorExport, simulator_export
 from kwhatif.snapshot.foreign.tree import FEWEST_NAMESPACES, Tree, partial, these_alone
+from kwhatif.snapshot.format.autoscaler_info import CONFIG_MAPS, ConfigMap, with_config_map
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, is_snapshot, read_envelope
 from kwhatif.snapshot.read.documents import Document, read_documents
 from kwhatif.snapshot.read.files import Text, called
 from kwhatif.snapshot.read.items import (
     Item,
+    decode,
     head_of,
     inside,
     items_of,
@@ -192,6 +194,7 @@ class Collected:
         mine.redacted = mine.redacted or other.redacted
         mine.edits += other.edits
         mine.scheduler = mine.scheduler or other.scheduler
+        mine.autoscaler = mine.autoscaler or other.autoscaler
         for kind, count in other.ignored.items():
             self._ignore(kind, count)
         for kind, listed in other.objects.by_kind().items():
@@ -211,6 +214,9 @@ class Collected:
             return
         obj = resource_of(item, struct or Resource)
         if not whole and struct is None:
+            if item.kind == "ConfigMap" and obj.name in CONFIG_MAPS:
+                mine = self.snapshot
+                mine.autoscaler = with_config_map(mine.autoscaler, decode(item.value, ConfigMap))
             self._ignore(item.kind)
             return
         if struct is not None:

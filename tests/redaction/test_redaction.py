@@ -25,6 +25,7 @@ from kwhatif.redaction.pseudonyms import Names
 from kwhatif.redaction.shared_rules import ANNOTATIONS
 from kwhatif.redaction.treatments import GONE, amount
 from kwhatif.redaction.wellknown import KEYS
+from kwhatif.snapshot.format.autoscaler_info import AutoscalerInfo, GroupStatus
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, write_snapshot
 from kwhatif.snapshot.live.pruning import KEPT_ANNOTATIONS
 from kwhatif.snapshot.load import load_snapshot
@@ -429,3 +430,31 @@ def test_amounts_of_any_length_are_looked_at_once() -> None:
     """A pattern that looks again at what it has seen would take hours."""
     assert amount("1" * 300_000 + "!", Names(Translation())) is GONE
     assert amount("1" * 300_000, Names(Translation())) == "1" * 300_000
+
+
+def test_the_autoscalers_flags_and_sizes_stay_and_the_names_in_them_go() -> None:
+    command = ["./cluster-autoscaler", "--nodes=1:9:acme-web", "--expander=acme,random", "--max-nodes-total=40"]
+    command += ["--node-group-auto-discovery=asg:tag=acme", "--cloud-config=/acme", "--status-taint=acme.com/x"]
+    container = {"name": "acme", "command": command}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "acme"},
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    }
+    (made,), _ = redact_documents([deployment])
+    told = made["spec"]["template"]["spec"]["containers"][0]["command"]
+    assert "acme" not in str(told)
+    assert [word.partition("=")[0] for word in told] == [
+        *("cluster-autoscaler", "--nodes", "--expander", "--max-nodes-total", "--status-taint")
+    ]
+    assert told[1].startswith("--nodes=1:9:")
+    assert told[2].endswith(",random")
+    assert told[3] == "--max-nodes-total=40"
+    groups = [GroupStatus(name=name, min=1, max=9) for name in ("acme-web", "MachineDeployment/acme/acme-web")]
+    found, _ = redact(Snapshot(autoscaler=AutoscalerInfo(groups=groups, priorities={"10": ["acme.*"]})))
+    assert found.autoscaler is not None
+    names = [group.name for group in found.autoscaler.groups or ()]
+    assert "acme" not in str(found.autoscaler)
+    assert names[1].startswith("MachineDeployment/")
+    assert names[1].endswith(f"/{names[0]}")

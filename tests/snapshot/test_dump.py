@@ -13,6 +13,7 @@ import zstandard
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, READ
+from kwhatif.snapshot.format.autoscaler_info import CONFIG_MAPS, AutoscalerInfo, GroupStatus
 from kwhatif.snapshot.live.scheduler_info import LABEL
 from kwhatif.snapshot.load import load_snapshot
 from tests.cli.running import refused, run
@@ -23,7 +24,10 @@ SCHEDULER = f"/api/v1/namespaces/kube-system/pods?labelSelector={LABEL.replace('
 CONFIG = (
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: mine\n"
 )
-UNSERVED = {"DeviceTaintRule", "EC2NodeClass", "NodeClaim", "NodePool", "PodGroup", "Workload"}
+UNSERVED = {
+    *("DeviceTaintRule", "EC2NodeClass", "Machine", "MachineDeployment", "MachinePool", "MachineSet"),
+    *("NodeClaim", "NodePool", "PodGroup", "Workload"),
+}
 """Kinds that the recorded server did not serve."""
 
 
@@ -100,8 +104,26 @@ def test_secrets_are_never_asked_for_nor_config_maps_that_nobody_named(server: A
     dumped(server, tmp_path)
     assert {asked.path.rpartition("/")[2] for asked in server.requests} <= {
         *(kind.plural for kind in READ),
-        *("version", "apis"),
+        *("version", "apis", "configmaps"),
     }
+    assert {asked.params.get("fieldSelector") for asked in server.requests if "configmaps" in asked.path} == {
+        f"metadata.name={name}" for name in CONFIG_MAPS
+    }
+
+
+def test_a_dump_holds_what_the_autoscaler_says_of_itself(server: ApiServer, tmp_path: Path) -> None:
+    text = "nodeGroups: [{name: web, health: {minSize: 1, maxSize: 9, cloudProviderTarget: 2}}]"
+    item = {"metadata": {"name": CONFIG_MAPS[0], "namespace": "tools"}, "data": {"status": text, "other": "hunter3"}}
+    server.put(
+        f"/api/v1/configmaps?fieldSelector=metadata.name%3D{CONFIG_MAPS[0]}",
+        {"kind": "ConfigMapList", "items": [item]},
+    )
+    snapshot = dumped(server, tmp_path)
+    assert snapshot.autoscaler == AutoscalerInfo(
+        groups=[GroupStatus(name="web", min=1, max=9, target=2)],
+        groups_source="ConfigMap tools/cluster-autoscaler-status",
+    )
+    assert "hunter3" not in (tmp_path / "cluster.json").read_text()
 
 
 def test_the_same_cluster_gives_the_same_file_whoever_is_first(server: ApiServer, tmp_path: Path) -> None:
@@ -311,7 +333,7 @@ def test_a_config_map_that_is_named_is_read_and_no_other(server: ApiServer, tmp_
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"schedulerName": "mine"}],
     }
-    assert [asked.path for asked in server.asked(".*/configmaps.*")] == [
+    assert [asked.path for asked in server.asked(".*/namespaces/.*/configmaps.*")] == [
         "/api/v1/namespaces/kube-system/configmaps/scheduler"
     ]
 

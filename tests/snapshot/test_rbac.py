@@ -28,9 +28,13 @@ def allowed(rules: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
 def test_the_role_allows_to_list_the_kinds_of_the_catalogue_and_nothing_else() -> None:
     (role,) = printed()
     assert (role["kind"], role["metadata"]) == ("ClusterRole", {"name": "kwhatif-snapshot"})
-    assert allowed(role["rules"]) == {(kind.group, kind.plural, "list") for kind in READ}
+    *kinds, maps = role["rules"]
+    assert allowed(kinds) == {(form.group, form.plural, "list") for kind in READ for form in kind.forms}
+    assert not any("resourceNames" in rule for rule in kinds)
     assert "secrets" not in str(role)
-    assert "configmaps" not in str(role)
+    assert "configmaps" not in str(kinds)
+    assert maps["resourceNames"] == ["cluster-autoscaler-status", "cluster-autoscaler-priority-expander"]
+    assert allowed([maps]) == {("", "configmaps", "list")}
 
 
 def test_all_that_a_dump_asks_for_is_allowed(tmp_path: Path) -> None:

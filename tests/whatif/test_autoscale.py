@@ -102,8 +102,11 @@ def test_groups_are_found_by_labels_and_by_the_autoscalers_own_flags(tmp_path: P
     ran = run("autoscale", "groups", "--snapshot", str(snapshot))
     assert ran.code == 0
     assert ran.out.splitlines() == [
+        "---",
         "apiVersion: kwhatif.dev/v1",
         "kind: NodeGroups",
+        "source: Deployment kube-system/autoscaler",
+        "incomplete: what a node of spot would be is unknown",
         "flags:",
         "  expander:",
         "  - random",
@@ -114,7 +117,7 @@ def test_groups_are_found_by_labels_and_by_the_autoscalers_own_flags(tmp_path: P
         "  nodes:",
         "    labels:",
         "      eks.amazonaws.com/nodegroup: general",
-        "  source: label eks.amazonaws.com/nodegroup of nodes",
+        "  source: --nodes of Deployment kube-system/autoscaler; label eks.amazonaws.com/nodegroup of nodes",
         "- name: spot",
         "  max: 3",
         "  source: --nodes of Deployment kube-system/autoscaler",

@@ -87,6 +87,9 @@ class Flags(GroupSettings):
 FLAGS = tuple(field.name.replace("_", "-") for field in fields(Flags))
 """The flags by name."""
 
+LISTS = tuple(field.name.replace("_", "-") for field in fields(Flags) if str(field.type) == "tuple[str, ...]")
+"""Those that take several values, in one word or one after the other."""
+
 
 def flags_of(given: Mapping[str, Any], *, place: str = "$") -> Flags:
     """Flags by name, as on a command line or in a document; those that decide nothing here are left out.

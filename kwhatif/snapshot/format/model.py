@@ -27,6 +27,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described, step
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError, UnreadError
+from kwhatif.snapshot.format.autoscaler_info import AutoscalerInfo
 from kwhatif.snapshot.format.drafts import draft_of, packed
 from kwhatif.snapshot.read.documents import Document
 from kwhatif.snapshot.read.files import STDIN
@@ -60,7 +61,8 @@ class Snapshot:
 
     ``resource_versions`` maps a kind to the version of the list it was read from, ``inconsistencies`` says what changed
     while the lists were read, ``dropped`` names the fields of pod templates that were left out ("env"), ``redacted``
-    tells whether the names are made up, ``edits`` what was changed by what-if edits, in words.
+    tells whether the names are made up, ``edits`` what was changed by what-if edits, in words. ``scheduler`` and
+    ``autoscaler`` are what is known of the cluster's own.
     """
 
     objects: Objects = field(default_factory=Objects)
@@ -76,6 +78,7 @@ class Snapshot:
     redacted: bool = False
     edits: list[str] = field(default_factory=list)
     scheduler: SchedulerInfo | None = None
+    autoscaler: AutoscalerInfo | None = None
 
     def copy(self) -> Snapshot:
         """The same objects in lists of their own."""
@@ -111,6 +114,7 @@ class Metadata(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
     redacted: bool | None = None
     edits: list[str] | None = None
     scheduler: SchedulerInfo | None = None
+    autoscaler: AutoscalerInfo | None = None
 
 
 class _JsonEnvelope(msgspec.Struct):

@@ -21,6 +21,7 @@ from kwhatif.api.kinds import READ, Kind, kind_named
 from kwhatif.errors import ClusterError, InputError
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.live.asker import Asker, Refused
+from kwhatif.snapshot.live.autoscaler_maps import read_autoscaler
 from kwhatif.snapshot.live.consistency import inconsistencies
 from kwhatif.snapshot.live.listing import Listing, ListReader, Progress
 from kwhatif.snapshot.live.live_cluster import Connection, LiveCluster
@@ -123,7 +124,7 @@ def read_cluster(
     snapshot.source, snapshot.kubernetes_version = cluster.name, version
     snapshot.taken_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     snapshot.inconsistencies = [one.text for one in found]
-    snapshot.scheduler = scheduler
+    snapshot.scheduler, snapshot.autoscaler = scheduler, read_autoscaler(asker)
     refused = sorted(kind for kind, listing in listings.items() if listing.unreadable and not listing.missing)
     return Dumped(snapshot, notes, refused)
 

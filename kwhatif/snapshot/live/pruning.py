@@ -18,6 +18,7 @@ from kwhatif.api.devices import AllocatedDeviceStatus, ResourceClaim, ResourceCl
 from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.meta import ObjectMeta, Resource
 from kwhatif.api.node_pools import NodeClaim, NodeClaimStatus, NodePool, NodePoolStatus
+from kwhatif.snapshot.format.autoscaler_command import shortened
 
 Plain = dict[str, Any]
 
@@ -220,10 +221,14 @@ def prune_template(template: Plain, dropped: set[str]) -> Plain:
     kept = _some_of(spec, _KEPT_OF_SPEC, dropped)
     for key in _CONTAINERS:
         if kept.get(key):
-            kept[key] = [_some_of(container, _KEPT_OF_CONTAINER, dropped) for container in kept[key]]
+            kept[key] = [_container(container, dropped) for container in kept[key]]
     if kept.get("volumes"):
         kept["volumes"] = [_volume(volume, dropped) for volume in kept["volumes"]]
     return {"metadata": _metadata(metadata), "spec": kept}
+
+
+def _container(container: Plain, dropped: set[str]) -> Plain:
+    return _some_of(container, _KEPT_OF_CONTAINER, dropped) | shortened(container)
 
 
 def _metadata(metadata: Plain) -> Plain:

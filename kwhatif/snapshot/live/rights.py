@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from kwhatif.api.kinds import READ
+from kwhatif.snapshot.format.autoscaler_info import CONFIG_MAPS
 
 _GROUP = "rbac.authorization.k8s.io"
 
 
 def rights(name: str, *, service_account: str | None = None, config_map: str | None = None) -> list[dict[str, Any]]:
-    """A ClusterRole that lets every kind that is read be listed, and nothing else.
+    """A ClusterRole that lets every kind that is read be listed, the autoscaler's own ConfigMaps, and nothing else.
 
     With a ``service_account`` (NAMESPACE/NAME) also what binds them together, with a ``config_map``
     (NAMESPACE/NAME) also the right to read just that one.
@@ -25,6 +26,8 @@ def rights(name: str, *, service_account: str | None = None, config_map: str | N
         {"apiGroups": [group], "resources": sorted(names), "verbs": ["list"]}
         for group, names in sorted(plurals.items())
     ]
+    # A list that is restricted to one name needs the right for that name alone.
+    rules.append({"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [*CONFIG_MAPS], "verbs": ["list"]})
     made = [_object("ClusterRole", name, rules=rules)]
     if service_account:
         made.append(_binding("ClusterRole", name, service_account))

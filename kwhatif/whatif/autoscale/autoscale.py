@@ -35,7 +35,7 @@ from kwhatif.results.place import Placement, PlaceResult
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.autoscale.node_groups_document import KnownGroups, read_groups
 from kwhatif.whatif.autoscale.until_quiet import until_quiet
-from kwhatif.whatif.autoscale.world_of import seen_at, world_of
+from kwhatif.whatif.autoscale.world_of import moment_of, seen_at, world_of
 from kwhatif.whatif.session import Asked, Session
 from kwhatif.whatif.stages.notes import Notes
 
@@ -94,9 +94,11 @@ def autoscale(
     )
 
 
-def groups_of(path: str, snapshot: Snapshot, notes: Notes) -> KnownGroups:
-    """The groups of a file. Warns of those that cannot grow, since nobody knows their maximum. Raises InputError."""
-    known = read_groups(path, snapshot.objects.of(Node))
+def groups_of(path: str, snapshot: Snapshot, notes: Notes, now: datetime | None = None) -> KnownGroups:
+    """The groups of a file. Warns of what it lacks, and of groups whose maximum nobody knows. Raises InputError."""
+    known = read_groups(path, snapshot.objects.of(Node), moment_of(snapshot, now))
+    if known.incomplete:
+        notes.warn(f"{known.source}: {known.incomplete}")
     for name in known.unlimited:
         notes.warn(f"group {name}: nobody knows its maximum, so it does not grow")
     return known

@@ -1,6 +1,7 @@
-"""Node groups that a snapshot shows: by the labels that clouds put on nodes, and by the autoscaler's own flags.
+"""Node groups that a snapshot shows, each with the word where, and the autoscaler's flags.
 
-Labels tell no sizes, so a maximum is only known where the autoscaler's Deployment has it (``--nodes=min:max:name``).
+How large a group may be is told by the autoscaler's status, by its flags (``--nodes=min:max:name``) and by the
+annotations of Cluster API, in this order; which nodes are its own by their labels, provider IDs and Machines.
 """
 
 from __future__ import annotations
@@ -8,77 +9,116 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from kwhatif.api.core import Node
-from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import FLAGS
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import FLAGS, LISTS
+from kwhatif.snapshot.format.autoscaler_info import AutoscalerInfo
 from kwhatif.snapshot.format.model import API_VERSION, Snapshot
-from kwhatif.whatif.autoscale.node_groups_document import KIND, Group, Members, NodeGroupsFile
+from kwhatif.whatif.autoscale.labelled_groups import labelled_groups, members_named
+from kwhatif.whatif.autoscale.machine_groups import machine_groups
+from kwhatif.whatif.autoscale.node_groups_document import KIND, Group, NodeGroupsFile, members_of
 from kwhatif.whatif.autoscale.own_deployment import own_deployment
 
-_ZONE = "topology.kubernetes.io/zone"
-_LABELS = (
-    ("eks.amazonaws.com/nodegroup",),
-    ("alpha.eksctl.io/nodegroup-name",),
-    ("cloud.google.com/gke-nodepool", _ZONE),
-    ("kubernetes.azure.com/agentpool",),
-    ("agentpool",),
-    ("kops.k8s.io/instancegroup",),
-    ("doks.digitalocean.com/node-pool",),
-    ("lke.linode.com/pool-id",),
-    ("k8s.scaleway.com/pool-name",),
-)
-"""What names a node's group: the first of these that it has. GKE's groups are of one zone each."""
-
 _GPU_LABELS = ("cloud.google.com/gke-accelerator", "k8s.amazonaws.com/accelerator", "accelerator")
-_LISTS = ("expander", "balancing-ignore-label", "balancing-label", "startup-taint", "status-taint", "ignore-taint")
 
 
 def found_groups(snapshot: Snapshot) -> NodeGroupsFile:
-    """All that is found, each group with the word where."""
+    """All that is found, each group with the word where, and what remains unknown."""
     nodes = snapshot.objects.of(Node)
-    flags, sizes, source = _of_the_deployment(snapshot)
-    groups = {group.name: group for group in _by_labels(nodes, sizes)}
-    for name, (least, most) in sizes.items():
-        groups.setdefault(name, Group(name=name, min=least, max=most, source=source))
+    called, words = own_deployment(snapshot)
+    info = snapshot.autoscaler or AutoscalerInfo()
+    flags = _flags(words)
+    groups = _groups(snapshot, nodes, called, words, info)
     label = next((label for label in _GPU_LABELS if any(label in (n.metadata.labels or {}) for n in nodes)), None)
+    unknown = list(_unknown(groups, words, info))
     return NodeGroupsFile(
-        api_version=API_VERSION, kind=KIND, flags=flags or None, gpu_label=label, groups=list(groups.values())
+        api_version=API_VERSION,
+        kind=KIND,
+        source=", ".join(filter(None, (called, info.priorities_source))) or None,
+        incomplete="; ".join(unknown) or None,
+        flags=flags or None,
+        gpu_label=label,
+        priorities=info.priorities,
+        groups=groups,
     )
 
 
-def _by_labels(nodes: Sequence[Node], sizes: Mapping[str, tuple[int, int]]) -> Iterator[Group]:
-    seen = set()
-    for node in nodes:
-        labels = node.metadata.labels or {}
-        keys = next((keys for keys in _LABELS if keys[0] in labels), None)
-        if keys is None:
-            continue
-        found = {key: labels[key] for key in keys if key in labels}
-        name = "-".join(found.values())
-        if name in seen:
-            continue
-        seen.add(name)
-        least, most = sizes.get(name, (0, None))
-        yield Group(name=name, min=least, max=most, nodes=Members(labels=found), source=f"label {keys[0]} of nodes")
+def _groups(
+    snapshot: Snapshot, nodes: Sequence[Node], called: str, words: Sequence[tuple[str, str]], info: AutoscalerInfo
+) -> list[Group]:
+    sized: dict[str, Group] = {}
+    for group in machine_groups(snapshot):
+        sized[group.name] = group
+    for name, least, most in _told(words):
+        _add(sized, Group(name=name, min=least, max=most, source=f"--nodes of {called}"))
+    for status in info.groups or ():
+        known = Group(name=status.name, min=status.min, max=status.max, target=status.target, source=info.groups_source)
+        _add(sized, replace(known, failed_scale_up_ago="0s") if status.backoff else known)
+    named = {node.name: node for node in nodes}
+    labelled, taken, groups = list(labelled_groups(nodes)), set[str](), []
+    for group in sized.values():
+        found = None if group.nodes else members_named(group.name, nodes, labelled)
+        if found is not None:
+            group = replace(group, nodes=found[0], source=f"{group.source}; {found[1]}")
+        if _takes(group, named, taken):
+            groups.append(group)
+        else:
+            groups.append(sized[group.name])
+    for each in labelled:
+        group = Group(name=each.name, nodes=each.members, source=each.source)
+        if _takes(group, named, taken):
+            groups.append(group)
+    return groups
 
 
-def _of_the_deployment(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, tuple[int, int]], str]:
-    """Flags, groups with their sizes, and which Deployment has them."""
-    called, words = own_deployment(snapshot)
-    return (*_parsed(words), f"--nodes of {called}") if called else ({}, {}, "")
+def _takes(group: Group, named: Mapping[str, Node], taken: set[str]) -> bool:
+    """Have the nodes of a group be its own, unless some of them are of another one already."""
+    mine = set(members_of(group, named))
+    if mine & taken:
+        return False
+    taken |= mine
+    return True
 
 
-def _parsed(words: Sequence[str]) -> tuple[dict[str, Any], dict[str, tuple[int, int]]]:
+def _add(sized: dict[str, Group], group: Group) -> None:
+    """What is told of a group's sizes takes the place of what was; what else was known of it stays."""
+    there = sized.get(group.name)
+    if there is not None:
+        told = {name: getattr(group, name) for name in ("min", "max", "failed_scale_up_ago")}
+        target = there.target if group.target is None else group.target
+        group = replace(there, **told, target=target, source=f"{group.source}; {there.source}")
+    sized[group.name] = group
+
+
+def _told(words: Sequence[tuple[str, str]]) -> Iterator[tuple[str, int, int]]:
+    """``--nodes=min:max:name``, name by name."""
+    for flag, value in words:
+        least, _, rest = value.partition(":")
+        most, _, name = rest.partition(":")
+        if flag == "nodes" and name and least.isdigit() and most.isdigit():
+            yield name, int(least), int(most)
+
+
+def _flags(words: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The flags that decide something here, by name."""
     flags: dict[str, Any] = {}
-    sizes: dict[str, tuple[int, int]] = {}
-    for word in words:
-        name, equals, value = word.lstrip("-").partition("=")
-        if name == "nodes":
-            least, _, rest = value.partition(":")
-            most, _, group = rest.partition(":")
-            if group and least.isdigit() and most.isdigit():
-                sizes[group] = (int(least), int(most))
-        elif name in _LISTS:
-            flags.setdefault(name, []).append(value)
+    for name, value in words:
+        if name in LISTS:
+            flags.setdefault(name, []).extend(value.split(","))
         elif name in FLAGS:
-            flags[name] = value if equals else True
-    return flags, sizes
+            flags[name] = value
+    return flags
+
+
+def _unknown(groups: Sequence[Group], words: Sequence[tuple[str, str]], info: AutoscalerInfo) -> Iterator[str]:
+    discovery = [value for flag, value in words if flag == "node-group-auto-discovery"]
+    if discovery and not info.groups:
+        told = " ".join(f"--node-group-auto-discovery={value}" for value in discovery)
+        yield f"the autoscaler finds groups in the cloud ({told}): there may be others, and their sizes are there"
+    if lacking := [group.name for group in groups if group.max is None]:
+        yield f"the maximum of {', '.join(lacking)} is unknown"
+    if lacking := [group.name for group in groups if group.nodes is None and group.target]:
+        yield f"which nodes are of {', '.join(lacking)} is unknown"
+    if lacking := [group.name for group in groups if group.nodes is None and not group.target and not group.template]:
+        yield f"what a node of {', '.join(lacking)} would be is unknown"

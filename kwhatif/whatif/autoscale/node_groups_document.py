@@ -35,6 +35,7 @@ from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup, NodeGro
 from kwhatif.cel.faults import Fault
 from kwhatif.cel.patterns import search
 from kwhatif.errors import InputError
+from kwhatif.golang.duration import Duration
 from kwhatif.snapshot.format.own_documents import read_only
 
 KIND = "NodeGroups"
@@ -78,6 +79,12 @@ class Group(_Part, frozen=True, kw_only=True):
     template: Template | None = None
     options: dict[str, Any] | None = None
     price: Annotated[Price | None, Meta(description="Of a node, by the hour.")] = None
+    failed_scale_up_ago: Annotated[
+        str | None, Meta(description="How long ago a scale-up failed, such as 90s: it backs off for a while.")
+    ] = None
+    scale_up_requested_ago: Annotated[
+        str | None, Meta(description="How long ago the nodes were asked for that are missing to target.")
+    ] = None
     source: Annotated[str | None, Meta(description="Where this was found.")] = None
 
 
@@ -94,6 +101,8 @@ class NodeGroupsFile(_Part, frozen=True, kw_only=True):
     api_version: str
     kind: str
     metadata: dict[str, Any] | None = None
+    source: Annotated[str | None, Meta(description="Where the flags and priorities were found.")] = None
+    incomplete: Annotated[str | None, Meta(description="What is unknown; every answer says it again.")] = None
     flags: Annotated[dict[str, Any] | None, Meta(description="The autoscaler's flags, without dashes.")] = None
     gpu_label: Annotated[str | None, Meta(description="The cloud's label of nodes with GPUs.")] = None
     pod_prices: PodPrices | None = None
@@ -115,19 +124,23 @@ class KnownGroups:
     priorities: str | None = None
     unlimited: tuple[str, ...] = ()
     source: str = ""
+    incomplete: str = ""
 
 
-def read_groups(path: str, nodes: Sequence[Node]) -> KnownGroups:
-    """The groups of a file, of a cluster with these nodes. Raises InputError with the place of a mistake."""
+def read_groups(path: str, nodes: Sequence[Node], now: int = 0) -> KnownGroups:
+    """The groups of a file, of a cluster with these nodes at a moment.
+
+    Raises InputError with the place of a mistake.
+    """
     file, source = read_only(path, KIND, NodeGroupsFile)
     try:
-        return known_groups(file, nodes, source)
+        return known_groups(file, nodes, now, source)
     except InputError as error:
         raise error.at(source) from None
 
 
-def known_groups(file: NodeGroupsFile, nodes: Sequence[Node], source: str = "") -> KnownGroups:
-    """What a document means for a cluster with these nodes. Raises InputError with a place."""
+def known_groups(file: NodeGroupsFile, nodes: Sequence[Node], now: int = 0, source: str = "") -> KnownGroups:
+    """What a document means for a cluster with these nodes at a moment. Raises InputError with a place."""
     _check_flags(file.flags or {})
     flags = flags_of(file.flags or {}, place="$.flags")
     for name in flags.expander:
@@ -139,14 +152,14 @@ def known_groups(file: NodeGroupsFile, nodes: Sequence[Node], source: str = "") 
     groups: list[NodeGroup] = []
     for number, group in enumerate(file.groups):
         place = f"$.groups[{number}]"
-        members = list(_members(group, named, place))
+        members = list(members_of(group, named, place))
         for node in members:
             if node in of_node:
                 raise InputError(f"node {node} is of group {of_node[node]} already", place=f"{place}.nodes")
             of_node[node] = group.name
         if any(group.name == other.name for other in groups):
             raise InputError(f"there is a group {group.name} already", place=f"{place}.name")
-        groups.append(_group(group, members, named, flags, place))
+        groups.append(_group(group, members, named, flags, now, place))
     prices = file.pod_prices
     return KnownGroups(
         NodeGroups(groups),
@@ -156,6 +169,7 @@ def known_groups(file: NodeGroupsFile, nodes: Sequence[Node], source: str = "") 
         None if file.priorities is None else msgspec.json.encode(file.priorities).decode(),
         tuple(group.name for group in file.groups if group.max is None),
         source,
+        file.incomplete or "",
     )
 
 
@@ -167,8 +181,8 @@ def _check_flags(flags: Mapping[str, Any]) -> None:
             )
 
 
-def _members(group: Group, named: Mapping[str, Node], place: str) -> Iterator[str]:
-    """The nodes of a group, each once, in the cluster's order."""
+def members_of(group: Group, named: Mapping[str, Node], place: str = "$") -> Iterator[str]:
+    """The nodes of a group, each once, in the cluster's order. Raises InputError for one that is not there."""
     which = group.nodes
     if which is None:
         return
@@ -193,7 +207,17 @@ def _has_id(node: Node, pattern: str | None, place: str) -> bool:
         raise InputError(str(error), place=f"{place}.nodes.providerID") from None
 
 
-def _group(group: Group, members: Sequence[str], named: Mapping[str, Node], flags: Flags, place: str) -> NodeGroup:
+def _ago(text: str | None, now: int, place: str) -> int | None:
+    """The moment that is so long ago."""
+    try:
+        return None if text is None else now - Duration.parse(text)
+    except ValueError as error:
+        raise InputError(str(error), place=place) from None
+
+
+def _group(
+    group: Group, members: Sequence[str], named: Mapping[str, Node], flags: Flags, now: int, place: str
+) -> NodeGroup:
     target = len(members) if group.target is None else group.target
     most = max(target, group.min) if group.max is None else group.max
     if most < group.min:
@@ -206,6 +230,8 @@ def _group(group: Group, members: Sequence[str], named: Mapping[str, Node], flag
         tuple(members),
         None if group.template is None else _template(group, group.template, named, f"{place}.template"),
         settings=group_settings(group.options or {}, flags, place=f"{place}.options"),
+        failed_scale_up=_ago(group.failed_scale_up_ago, now, f"{place}.failedScaleUpAgo"),
+        requested_scale_up=_ago(group.scale_up_requested_ago, now, f"{place}.scaleUpRequestedAgo"),
         price=group.price,
     )
 

@@ -43,7 +43,7 @@ class Autoscale(Question[AutoscaleResult]):
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> AutoscaleResult:
         (case,) = cases
-        known = groups_of(self.groups, case.snapshot, notes)
+        known = groups_of(self.groups, case.snapshot, notes, case.inputs.now)
         return self.after(placed(case.session, case.asked, **_beside(case))[0], case, known)
 
     def after(self, result: PlaceResult, case: Case, known: KnownGroups) -> AutoscaleResult:
@@ -111,7 +111,7 @@ class Autoscalers(Question[AutoscalersResult]):
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> AutoscalersResult:
         (case,) = cases
-        known = groups_of(self.cluster_autoscaler.groups, case.snapshot, notes)
+        known = groups_of(self.cluster_autoscaler.groups, case.snapshot, notes, case.inputs.now)
         result, end = placed(case.session, case.asked, **_beside(case))
         bought = self.karpenter.after(result, end, case)
         return AutoscalersResult(

@@ -20,11 +20,10 @@ _WAITS = Condition(type="PodScheduled", status="False", reason="Unschedulable")
 def world_of(session: Session, known: KnownGroups, waiting: Sequence[Pod], now: datetime | None = None) -> World:
     """What the autoscaler sees of a session's cluster, once the scheduler has given up on the pods that are waiting."""
     snapshot = session.snapshot
-    seen = seen_at(snapshot, now)
     scheduler = session.driver.scheduler(session.setup.configuration.profiles[0].scheduler_name)
     assert scheduler is not None
     return World(
-        now=moment(seen.astimezone(UTC).isoformat().replace("+00:00", "Z")),
+        now=moment_of(snapshot, now),
         cluster=session.cluster,
         pending=[_given_up(pod) for pod in waiting],
         groups=known.groups,
@@ -41,6 +40,11 @@ def world_of(session: Session, known: KnownGroups, waiting: Sequence[Pod], now: 
 def seen_at(snapshot: Snapshot, now: datetime | None) -> datetime:
     """The moment that is looked at: the one named, else that of the snapshot, else the present."""
     return now or (datetime.fromisoformat(snapshot.taken_at) if snapshot.taken_at else datetime.now(UTC))
+
+
+def moment_of(snapshot: Snapshot, now: datetime | None) -> int:
+    """The same as the autoscaler counts."""
+    return moment(seen_at(snapshot, now).astimezone(UTC).isoformat().replace("+00:00", "Z"))
 
 
 def _given_up(pod: Pod) -> Pod:
