@@ -15,10 +15,11 @@ _LEAVES = frozenset({str, int, float, bool, type(None)})
 
 @dataclass(slots=True)
 class Request:
-    """``object`` is ours to alter; ``old`` is what is stored when the request is an update. It is ``named`` once a name
-    that was only ``begun`` in the manifest has its end. Where a policy has ``mutated`` the object, what may change it
-    is asked ``again``. An object that is made ``anew`` takes the place of the old one. A server ``alone`` reaches none
-    of the webhooks that it would ask. ``features`` are the server's rules.
+    """``object`` is ours to alter; ``old`` is what is stored when the request is an update. It is ``named`` once a
+    name that was only ``begun`` in the manifest has its end. Where a policy has ``mutated`` the object, what may
+    change it is asked ``again``. Its ``kind``, if it is one that is read here, else nothing, stays. An object that
+    is made ``anew`` takes the place of the old one. A server ``alone`` reaches none of the webhooks that it would
+    ask. ``features`` are the server's rules.
     """
 
     object: Object
@@ -34,11 +35,10 @@ class Request:
     alone: bool = False
     begun: bool = False
     features: Features = field(default_factory=features_of)
+    kind: str = field(init=False)
 
-    @property
-    def kind(self) -> str:
-        """The kind, if it is one that is read here, else nothing."""
-        return known_kind(self.object)
+    def __post_init__(self) -> None:
+        self.kind = known_kind(self.object)
 
     @property
     def namespace(self) -> str:

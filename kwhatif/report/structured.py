@@ -21,7 +21,13 @@ def as_json(result: msgspec.Struct) -> str:
 
 def plain_json(value: Any) -> str:
     """Plain values as indented JSON."""
-    return in_json(json.dumps(value, indent=2)) + "\n"
+    try:
+        # Many times faster than the encoder that indents by itself.
+        text = msgspec.json.format(json.dumps(value), indent=2)
+    except msgspec.DecodeError:
+        # A path with bytes that are no text, of which the faster one makes nothing.
+        text = json.dumps(value, indent=2)
+    return in_json(text) + "\n"
 
 
 def as_yaml(result: msgspec.Struct) -> str:

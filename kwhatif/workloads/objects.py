@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping
 from typing import Any
 
 from kwhatif.admission.answer import Object
@@ -33,11 +32,13 @@ _PERCENTAGE = re.compile("[0-9]{1,18}%")
 _UIDS = uuid.uuid5(uuid.NAMESPACE_DNS, "kwhatif.workloads")
 
 
-def section(obj: Mapping[str, Any], *path: str) -> Object:
+def section(obj: Object, *path: str) -> Object:
     """The object at a path of field names; an empty one if there is none."""
     here: Any = obj
     for key in path:
-        here = here.get(key) if isinstance(here, Mapping) else None
+        if not isinstance(here, dict):
+            return {}
+        here = here.get(key)
     return here if isinstance(here, dict) else {}
 
 

@@ -21,7 +21,7 @@ def phase_of(pod: Object) -> str:
 
 def is_over(pod: Object) -> bool:
     """Whether the pod has run its course."""
-    return phase_of(pod) in ("Succeeded", "Failed")
+    return section(pod, "status").get("phase") in ("Succeeded", "Failed")
 
 
 def is_ready(pod: Object) -> bool:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import InitVar, dataclass
 from datetime import datetime, timedelta
-from functools import cmp_to_key
+from functools import cached_property, cmp_to_key
 from typing import Any, TypeVar
 
 from kwhatif.admission.answer import Object
@@ -36,23 +37,45 @@ def first_to_go(
     """The ``count`` candidates that are deleted. ``related`` are the pods of all replica sets of the same owner."""
     crowd = Counter(_node(pod) for pod in related if not is_over(pod))
 
-    def compare(one: T, other: T) -> int:
-        a, b = pod_of(one), pod_of(other)
-        return _order(a, b, ready(one), ready(other), crowd, now)
+    def compare(one: tuple[T, _Rank], other: tuple[T, _Rank]) -> int:
+        return _order(one[1], other[1], now)
 
-    latest_first = candidates[::-1]
-    return sorted(latest_first, key=cmp_to_key(compare))[:count]
+    latest_first = [(one, _Rank(pod_of(one), ready(one), crowd)) for one in reversed(candidates)]
+    return [one for one, _ in sorted(latest_first, key=cmp_to_key(compare))[:count]]
 
 
-def _order(a: Object, b: Object, a_ready: bool, b_ready: bool, crowd: Counter[str], now: datetime | None) -> int:
+@dataclass
+class _Rank:
+    """What decides about one pod; times and restarts are read only of pods that nothing else tells apart."""
+
+    pod: Object
+    ready: bool
+    crowd: InitVar[Counter[str]]
+
+    def __post_init__(self, crowd: Counter[str]) -> None:
+        node = _node(self.pod)
+        self.first = (bool(node), _phase(self.pod, self.ready), self.ready, _cost(self.pod), -crowd[node])
+
+    @cached_property
+    def ready_since(self) -> datetime | None:
+        return ready_since(self.pod)
+
+    @cached_property
+    def restarts(self) -> tuple[int, int]:
+        return restarts_of(self.pod)
+
+    @cached_property
+    def created(self) -> datetime | None:
+        return moment(section(self.pod, "metadata").get("creationTimestamp"), self.pod, "creationTimestamp")
+
+
+def _order(a: _Rank, b: _Rank, now: datetime | None) -> int:
     """Below zero if ``a`` goes before ``b``."""
-    answer = _sign(bool(_node(a)), bool(_node(b))) or _sign(_phase(a, a_ready), _phase(b, b_ready))
-    answer = answer or _sign(a_ready, b_ready) or _sign(_cost(a), _cost(b))
-    answer = answer or _sign(crowd[_node(b)], crowd[_node(a)])
-    if not answer and a_ready and b_ready:
-        answer = _younger(ready_since(a), ready_since(b), a, b, now)
-    answer = answer or _sign(restarts_of(b), restarts_of(a))
-    return answer or _younger(_created(a), _created(b), a, b, now)
+    answer = _sign(a.first, b.first)
+    if not answer and a.ready and b.ready:
+        answer = _younger(a.ready_since, b.ready_since, a.pod, b.pod, now)
+    answer = answer or _sign(b.restarts, a.restarts)
+    return answer or _younger(a.created, b.created, a.pod, b.pod, now)
 
 
 def _younger(one: datetime | None, other: datetime | None, a: Object, b: Object, now: datetime | None) -> int:
@@ -91,7 +114,3 @@ def _cost(pod: Object) -> int:
     digits = text.removeprefix("-")
     plain = digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0") and text != "-0"
     return int(text) if plain and -(2**31) <= int(text) < 2**31 else 0
-
-
-def _created(pod: Object) -> datetime | None:
-    return moment(section(pod, "metadata").get("creationTimestamp"), pod, "creationTimestamp")

@@ -173,7 +173,8 @@ class DeploymentRollout(Rollout):
         self.sets.append(self.new_set)
 
     def _of(self, one: Sized) -> list[Member]:
-        return [member for member in self.members if member.revision == one.name]
+        name = one.name
+        return [member for member in self.members if member.revision == name]
 
     def _available(self, one: Sized) -> int:
         return sum(member.available for member in self._of(one))
