@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.cluster_options import ClusterOptions
+from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import option
 from kwhatif.cli.output import finish
 from kwhatif.errors import UsageError
@@ -16,11 +18,8 @@ File = Annotated[str, typer.Option(metavar="FILE")]
 
 
 @app.command()
+@grouped
 def catalogue(
-    snapshot: Annotated[
-        list[str] | None,
-        option("--snapshot", "-s", metavar="PATH", help="A cluster whose nodes show some types, and its node class."),
-    ] = None,
     kwok: Annotated[str, option("--kwok", metavar="FILE", help="instance_types.json of the KWOK provider.")] = "",
     types: Annotated[
         str, option("--ec2-types", metavar="FILE", help="What aws ec2 describe-instance-types prints, as JSON.")
@@ -34,6 +33,8 @@ def catalogue(
     prices: Annotated[
         str, option("--on-demand-prices", metavar="FILE", help='On-demand prices by the hour: {"m5.large": 0.1}.')
     ] = "",
+    *,
+    cluster: ClusterOptions,
 ) -> None:
     """Print a catalogue of instance types, as an InstanceTypes document to be completed and kept.
 
@@ -47,10 +48,15 @@ def catalogue(
     from kwhatif.api.quantity import plain_quantity
     from kwhatif.report.structured import as_documents
     from kwhatif.whatif.autoscale.catalogues import made
+    from kwhatif.whatif.stages.clusters import snapshot_of
+    from kwhatif.whatif.stages.notes import Notes
 
-    if sum(map(bool, (snapshot and not types, kwok, types))) != 1:
+    named = cluster.is_named()
+    if sum(map(bool, (named and not types, kwok, types))) > 1:
         raise UsageError("expected one of --snapshot, --kwok FILE and --ec2-types FILE (with --ec2-offerings FILE)")
     if bool(types) != bool(offerings):
         raise UsageError("--ec2-types and --ec2-offerings go together")
-    found = made(snapshot or (), kwok=kwok, types=types, offerings=offerings, spot=spot, prices=prices)
-    finish(as_documents([to_builtins(found, enc_hook=plain_quantity)]), 0 if found.types else 1)
+    source = cluster.required() if not (kwok or types) else cluster.given() if named else ()
+    notes = Notes()
+    found = made(snapshot_of(source, notes), kwok=kwok, types=types, offerings=offerings, spot=spot, prices=prices)
+    finish(as_documents([to_builtins(found, enc_hook=plain_quantity)]), 0 if found.types else 1, notes)

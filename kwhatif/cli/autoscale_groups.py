@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import typer
 
-from kwhatif.cli.options import Snapshots
-from kwhatif.cli.output import check_stdin, finish
+from kwhatif.cli.cluster_options import ClusterOptions
+from kwhatif.cli.grouped import grouped
+from kwhatif.cli.output import finish
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-def groups(snapshot: Snapshots) -> None:
+@grouped
+def groups(*, cluster: ClusterOptions) -> None:
     """Print the node groups that a snapshot shows, as a NodeGroups document to be completed and kept.
 
     They are found in the autoscaler's status and its own Deployment, in the annotations of Cluster API, and by the
@@ -24,9 +26,10 @@ def groups(snapshot: Snapshots) -> None:
 
     from kwhatif.api.quantity import plain_quantity
     from kwhatif.report.structured import as_documents
-    from kwhatif.snapshot.load import load_snapshot
     from kwhatif.whatif.autoscale.found_groups import found_groups
+    from kwhatif.whatif.stages.clusters import snapshot_of
+    from kwhatif.whatif.stages.notes import Notes
 
-    check_stdin(*snapshot)
-    found = found_groups(load_snapshot(snapshot))
-    finish(as_documents([to_builtins(found, enc_hook=plain_quantity)]), 0 if found.groups else 1)
+    notes = Notes()
+    found = found_groups(snapshot_of(cluster.required(), notes))
+    finish(as_documents([to_builtins(found, enc_hook=plain_quantity)]), 0 if found.groups else 1, notes)

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
     EngineOptions,
     Namespace,
     ReadingOptions,
-    Snapshots,
     Tables,
     TablesOutput,
     argument,
@@ -28,7 +28,6 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 @grouped
 def plan(
-    snapshot: Snapshots,
     files: Annotated[
         list[str] | None,
         argument(metavar="FILE", help="Manifests: files, directories, or '-' for stdin. None: pods of the snapshot."),
@@ -71,6 +70,7 @@ def plan(
     ] = 6,
     output: TablesOutput = Tables.table,
     *,
+    cluster: ClusterOptions,
     reading: ReadingOptions,
     engine: EngineOptions,
     edits: EditOptions,
@@ -95,13 +95,14 @@ def plan(
         raise UsageError("--node-pools and --consolidate are about Karpenter: they take --catalogue FILE")
     if not groups and (scale_down or until_quiet):
         raise UsageError("--scale-down and --until-quiet are about cluster-autoscaler: they take --groups FILE")
-    check_stdin(*(files or ()), *snapshot, groups, catalogue, *(node_pools or ()), engine.policy, *(edits.edits or ()))
+    source = cluster.required()
+    check_stdin(*(files or ()), source, groups, catalogue, *(node_pools or ()), engine.policy, *(edits.edits or ()))
     try:
         seconds = Duration.parse(provision_time) // SECOND
     except ValueError as error:
         raise UsageError(f"--provision-time: {error}") from None
     provision = seconds if until_quiet else None
-    case = Case(Inputs(snapshot, files or (), namespace, edits or None, reading), engine)
+    case = Case(Inputs(source, files or (), namespace, edits or None, reading), engine)
     by_groups = Autoscale(groups=groups, scale_down=scale_down, orders=orders, provision=provision)
     by_pools = Karpenter(catalogue=catalogue, node_pools=tuple(node_pools or ()), consolidate=consolidate)
     if not catalogue:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
@@ -14,7 +15,6 @@ from kwhatif.cli.options import (
     ManifestFiles,
     Namespace,
     ReadingOptions,
-    Snapshots,
     Tables,
     TablesOutput,
     option,
@@ -29,7 +29,6 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @grouped
 def capacity(
     files: ManifestFiles,
-    snapshot: Snapshots,
     namespace: Namespace = "default",
     release: Annotated[
         bool,
@@ -45,6 +44,7 @@ def capacity(
     everything: Everything = False,
     output: TablesOutput = Tables.table,
     *,
+    cluster: ClusterOptions,
     reading: ReadingOptions,
     engine: EngineOptions,
     edits: EditOptions,
@@ -60,8 +60,9 @@ def capacity(
     from kwhatif.whatif.stages.question import Case
     from kwhatif.whatif.stages.sequence import ask
 
-    check_stdin(*files, *snapshot, engine.policy, *(edits.edits or ()))
+    source = cluster.required()
+    check_stdin(*files, source, engine.policy, *(edits.edits or ()))
     question = Capacity(release=release, at_least=at_least, limit=limit)
-    result = ask(question, Case(Inputs(snapshot, files, namespace, edits or None, reading), engine))
+    result = ask(question, Case(Inputs(source, files, namespace, edits or None, reading), engine))
     text = rendered(result, output, lambda: capacity_blocks(result), everything=everything)
     finish(text, result.exit_code, result.notes)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import Without, grouped
 from kwhatif.cli.options import (
@@ -13,7 +14,6 @@ from kwhatif.cli.options import (
     Everything,
     Namespace,
     ReadingOptions,
-    Snapshots,
     Tables,
     TablesOutput,
     argument,
@@ -28,7 +28,6 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 @grouped
 def diff(
-    snapshot: Snapshots,
     files: Annotated[
         list[str] | None, argument(metavar="FILE", help="Manifests with the pods, the same for both sides.")
     ] = None,
@@ -69,6 +68,7 @@ def diff(
     everything: Everything = False,
     output: TablesOutput = Tables.table,
     *,
+    cluster: ClusterOptions,
     reading: ReadingOptions,
     engine: Annotated[EngineOptions, Without("policy", "call_extenders")],
     edits: EditOptions,
@@ -85,8 +85,9 @@ def diff(
     from kwhatif.whatif.stages.sequence import ask
 
     both, a, b, policies, against = files or [], old or [], new or [], policy or [], against_snapshot or []
-    check_stdin(*both, *a, *b, *snapshot, *against, *policies, *(edits.edits or ()))
-    question = Diff([snapshot, against] if against else [snapshot], policies, both, a, b, replay or ())
+    source = cluster.required()
+    check_stdin(*both, *a, *b, source, *against, *policies, *(edits.edits or ()))
+    question = Diff([source, against] if against else [source], policies, both, a, b, replay or ())
     inputs = Inputs(namespace=namespace, edits=edits or None, reading=reading)
     result = ask(question, *question.cases(inputs, engine))
     text = rendered(result, output, lambda: diff_blocks(result, everything=everything), everything=everything)

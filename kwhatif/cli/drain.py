@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
@@ -13,7 +14,6 @@ from kwhatif.cli.options import (
     Everything,
     Namespace,
     ReadingOptions,
-    Snapshots,
     Tables,
     TablesOutput,
     argument,
@@ -34,7 +34,6 @@ def drain(
             metavar="NODE|SELECTOR", help="The nodes, in this order: names, or label selectors such as 'pool=batch'."
         ),
     ],
-    snapshot: Snapshots,
     ignore_daemonsets: Annotated[
         bool, typer.Option("--ignore-daemonsets", help="Leave DaemonSet pods where they are.")
     ] = False,
@@ -57,6 +56,7 @@ def drain(
     everything: Everything = False,
     output: TablesOutput = Tables.table,
     *,
+    cluster: ClusterOptions,
     reading: ReadingOptions,
     engine: EngineOptions,
     edits: EditOptions,
@@ -74,8 +74,9 @@ def drain(
     from kwhatif.whatif.stages.sequence import ask
 
     files = filename or []
-    check_stdin(*files, *snapshot, engine.policy, *(edits.edits or ()))
+    source = cluster.required()
+    check_stdin(*files, source, engine.policy, *(edits.edits or ()))
     question = Drain(nodes, ignore_daemonsets, delete_emptydir_data, force)
-    result = ask(question, Case(Inputs(snapshot, files, namespace, edits or None, reading), engine))
+    result = ask(question, Case(Inputs(source, files, namespace, edits or None, reading), engine))
     text = rendered(result, output, lambda: drain_blocks(result), everything=everything)
     finish(text, result.exit_code, result.notes)

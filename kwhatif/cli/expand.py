@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import ManifestFiles, Namespace, SendingOptions, Strict, Tables, option
+from kwhatif.cli.options import ManifestFiles, Namespace, SendingOptions, Strict, Tables
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Engine, Inputs
 
@@ -22,19 +23,12 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @grouped
 def expand(
     files: ManifestFiles,
-    snapshot: Annotated[
-        list[str] | None,
-        option(
-            "--snapshot",
-            metavar="FILE",
-            help="The cluster: objects that it has already are updated, and its classes, limits and quotas apply.",
-        ),
-    ] = None,
     namespace: Namespace = "default",
     output: Annotated[
         Tables, typer.Option("-o", "--output", help="The format to print; yaml is the pods and claims alone.")
     ] = Tables.table,
     *,
+    cluster: ClusterOptions,
     strict: Strict = False,
     reading: SendingOptions,
     edits: EditOptions,
@@ -47,10 +41,9 @@ def expand(
     from kwhatif.whatif.stages.question import Case
     from kwhatif.whatif.stages.sequence import ask
 
-    check_stdin(*files, *(snapshot or ()), *(edits.edits or ()))
-    result = ask(
-        Expand(), Case(Inputs(snapshot or (), files, namespace, edits or None, reading), Engine(strict=strict))
-    )
+    source = cluster.given()
+    check_stdin(*files, source, *(edits.edits or ()))
+    result = ask(Expand(), Case(Inputs(source, files, namespace, edits or None, reading), Engine(strict=strict)))
     finish(_rendered(result, output), result.exit_code, result.notes)
 
 

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import AnyNamespace, EngineOptions, PodFiles, PodWords, ReadingOptions, Snapshots, option
+from kwhatif.cli.options import AnyNamespace, EngineOptions, PodFiles, PodWords, ReadingOptions, option
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -26,7 +27,6 @@ class Output(StrEnum):
 @app.command()
 @grouped
 def explain(
-    snapshot: Snapshots,
     pods: PodWords = None,
     filename: PodFiles = None,
     namespace: AnyNamespace = None,
@@ -39,6 +39,7 @@ def explain(
     no_fixes: Annotated[bool, typer.Option("--no-fixes", help="Do not look for changes that would help.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Show every node, however many there are.")] = False,
     *,
+    cluster: ClusterOptions,
     reading: ReadingOptions,
     engine: EngineOptions,
     edits: EditOptions,
@@ -55,8 +56,9 @@ def explain(
     from kwhatif.whatif.stages.sequence import ask
 
     words, offered = pods or [], filename or []
-    check_stdin(*words, *offered, *snapshot, engine.policy, *(edits.edits or ()))
+    source = cluster.required()
+    check_stdin(*words, *offered, source, engine.policy, *(edits.edits or ()))
     question = Explain(words, offered, namespace, node=node or "", versus=versus or "", fixes=not no_fixes)
-    result = ask(question, Case(Inputs(snapshot, edits=edits or None, reading=reading), engine))
+    result = ask(question, Case(Inputs(source, edits=edits or None, reading=reading), engine))
     text = rendered(result, output, lambda: explain_blocks(result, everything=everything))
     finish(text, result.exit_code, result.notes)

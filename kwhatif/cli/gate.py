@@ -8,10 +8,11 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import AutoscaleGroups, EngineOptions, Namespace, Seed, SendingOptions, argument, option
@@ -46,15 +47,6 @@ def gate(
     files: Annotated[
         list[str], argument(metavar="DIR|FILE", help="Manifests as they are to be: directories, files, or '-'.")
     ],
-    snapshot: Annotated[
-        list[str] | None,
-        option(
-            "--snapshot",
-            metavar="FILE",
-            envvar="KWHATIF_SNAPSHOT",
-            help="The cluster: a snapshot, or files and directories as kubectl prints them (repeatable).",
-        ),
-    ] = None,
     base: Annotated[
         list[str] | None,
         option(
@@ -117,6 +109,7 @@ def gate(
     namespace: Namespace = "default",
     seed: Seed = None,
     *,
+    cluster: ClusterOptions,
     reading: SendingOptions,
     engine: EngineOptions,
     edits: EditOptions,
@@ -142,9 +135,9 @@ def gate(
         autoscale=autoscale,
     )
     engine = dataclasses.replace(engine, policy=engine.policy or os.environ.get("KWHATIF_POLICY"))
-    case = question.case(Inputs(snapshot or (), files, namespace, edits or None, reading, _moment(now)), engine)
-    cluster = cast("Sequence[str]", case.inputs.snapshot)
-    check_stdin(*files, *(base or ()), *cluster, autoscale, case.engine.policy, config, *(edits.edits or ()))
+    source = cluster.given(question.named_cluster)
+    case = question.case(Inputs(source, files, namespace, edits or None, reading, _moment(now)), engine)
+    check_stdin(*files, *(base or ()), source, autoscale, case.engine.policy, config, *(edits.edits or ()))
     _finish(ask(question, case), output, reports)
 
 

@@ -15,7 +15,7 @@ import typer
 
 from kwhatif.bounds import pods_to_make
 from kwhatif.cli.lazy import LazyGroup
-from kwhatif.cli.output import finish, give_up_output, tell
+from kwhatif.cli.output import finish, give_up_output, program, tell
 from kwhatif.errors import KwhatifError, UnreadError
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -90,7 +90,7 @@ def _run() -> int:
         return 2
     try:
         with pods_to_make():
-            code = app(prog_name=_program(), standalone_mode=False)
+            code = app(prog_name=program(), standalone_mode=False)
     except UnreadError as error:
         return error.exit_code
     except KwhatifError as error:
@@ -129,10 +129,6 @@ INTERRUPTED = 130
 
 # What typer raises for options it does not know and so on; it keeps the class to itself.
 _UsageError: Any = typer.BadParameter.__bases__[0]
-
-
-def _program() -> str:
-    return os.path.basename(sys.argv[0]).replace("__main__.py", "kwhatif").replace("kubectl-", "kubectl ")
 
 
 def _complain(text: str) -> None:

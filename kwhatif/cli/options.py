@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kwhatif.bounds import PODS
+from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.inputs import Engine, Reading
 
 
@@ -22,6 +23,19 @@ def argument(**more: Any) -> Any:
     return typer.Argument(show_default=False, **more)
 
 
+def seconds(text: str, option: str) -> float:
+    """A length of time as Go spells it, in seconds. Raises UsageError."""
+    from kwhatif.golang.duration import SECOND, Duration
+
+    try:
+        length = Duration.parse(text) / SECOND
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
+    if length < 0:
+        raise UsageError(f"{option} {text}: expected a length of time, such as 1m30s")
+    return length
+
+
 class Tables(StrEnum):
     """The formats of answers that are tables."""
 
@@ -33,14 +47,6 @@ class Tables(StrEnum):
 
 TablesOutput = Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")]
 ManifestFiles = Annotated[list[str], argument(metavar="FILE", help="Manifests: files, directories, or '-' for stdin.")]
-Snapshots = Annotated[
-    list[str],
-    option(
-        "--snapshot",
-        metavar="FILE",
-        help="The cluster: a snapshot, what kubectl prints, or another tool's dump; '-' reads stdin (repeatable).",
-    ),
-]
 SnapshotFiles = Annotated[
     list[str],
     argument(metavar="FILE", help="A snapshot, or files and directories as kubectl prints them."),

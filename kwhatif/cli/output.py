@@ -20,12 +20,30 @@ if TYPE_CHECKING:
 
     from kwhatif.report.blocks import Block
 
-__all__ = ["check_stdin", "finish", "give_up_output", "new_file", "packed", "rendered", "say", "tell", "write"]
+__all__ = [
+    "check_stdin",
+    "finish",
+    "give_up_output",
+    "new_file",
+    "packed",
+    "program",
+    "rendered",
+    "say",
+    "tell",
+    "write",
+]
+
+
+def program() -> str:
+    """What the user called: ``kwhatif``, or ``kubectl whatif``."""
+    name = os.path.basename(sys.argv[0]).removesuffix(".exe")
+    return name.replace("__main__.py", "kwhatif").replace("kubectl-", "kubectl ")
 
 
 def check_stdin(*paths: object) -> None:
-    """Raises UsageError if standard input would be read more than once."""
-    if paths.count("-") > 1:
+    """Raises UsageError if standard input would be read more than once; of paths, and of several in a list."""
+    each = [path for one in paths for path in (one if isinstance(one, list) else [one])]
+    if each.count("-") > 1:
         raise UsageError("'-' is given more than once: standard input can be read only once")
 
 

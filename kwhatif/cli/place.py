@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
@@ -19,7 +20,6 @@ from kwhatif.cli.options import (
     Namespace,
     Seed,
     SendingOptions,
-    Snapshots,
     argument,
     option,
 )
@@ -46,7 +46,6 @@ class Output(StrEnum):
 @app.command()
 @grouped
 def place(
-    snapshot: Snapshots,
     files: Annotated[
         list[str] | None,
         argument(metavar="FILE", help="Manifests with the pods: files, directories, or '-' for stdin."),
@@ -78,6 +77,7 @@ def place(
     seed: Seed = None,
     call_extender_bind: CallExtenderBind = False,
     *,
+    cluster: ClusterOptions,
     reading: SendingOptions,
     engine: EngineOptions,
     edits: EditOptions,
@@ -91,7 +91,8 @@ def place(
     from kwhatif.whatif.stages.sequence import ask
 
     paths = [*(files or ()), *(filename or ())]
-    check_stdin(*paths, *snapshot, autoscale, engine.policy, *(edits.edits or ()))
+    source = cluster.required()
+    check_stdin(*paths, source, autoscale, engine.policy, *(edits.edits or ()))
     question = Place(
         with_pending=with_pending,
         timeline=timeline,
@@ -101,7 +102,7 @@ def place(
         autoscale=autoscale or "",
         detailed=output in (Output.wide, Output.json, Output.yaml),
     )
-    asked = Inputs(snapshot, paths, namespace, edits or None, reading)
+    asked = Inputs(source, paths, namespace, edits or None, reading)
     result = ask(question, Case(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind)))
     more = list(_besides(result)) if output is Output.name else []
     finish(_rendered(result, output, everything), result.exit_code, [*result.notes, *more])

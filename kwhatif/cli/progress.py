@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
+
+from kwhatif.cli.output import tell
 
 
 class Progress:
@@ -25,3 +28,33 @@ class Progress:
         if self._width:
             sys.stderr.write(f"\r{'':<{self._width}}\r")
             sys.stderr.flush()
+
+
+class Watching:
+    """What is told while a cluster is read, by several threads: a line that changes, and lines that stay."""
+
+    def __init__(self) -> None:
+        self._line, self._lock = Progress(), threading.Lock()
+        self._counts: dict[str, str] = {}
+        self._over = False
+
+    def progress(self, kind: str, count: int, total: int | None) -> None:
+        with self._lock:
+            if self._over:
+                return
+            self._counts.pop(kind, None)
+            self._counts[kind] = f"{kind} {count:,}" + ("" if total is None or total == count else f"/{total:,}")
+            self._line.show("reading " + ", ".join(list(self._counts.values())[-4:]))
+
+    def tell(self, text: str) -> None:
+        with self._lock:
+            if self._over:
+                return
+            self._line.clear()
+            tell(f"note: {text}")
+
+    def end(self) -> None:
+        """Nothing is told from now on, whatever threads are left."""
+        with self._lock:
+            self._line.clear()
+            self._over = True

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif import bounds
+from kwhatif.cli.cluster_options import ConnectionOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import SnapshotOutput, option
-from kwhatif.cli.output import say, tell
-from kwhatif.cli.progress import Progress
+from kwhatif.cli.output import say
+from kwhatif.cli.progress import Watching
 from kwhatif.cli.redaction import check_apart, redacted_snapshot
 from kwhatif.errors import ClusterError, UsageError
 from kwhatif.whatif.stages.notes import Notes
@@ -22,54 +20,10 @@ from kwhatif.whatif.stages.notes import Notes
 if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.live.dump import Dumped
-    from kwhatif.snapshot.live.live_cluster import Connection
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _NAMED = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-
-
-@dataclass(frozen=True)
-class ConnectionOptions:
-    """Which cluster, and who asks; named as kubectl names them."""
-
-    kubeconfig: Annotated[
-        str | None,
-        option(
-            "--kubeconfig",
-            metavar="FILE",
-            help="Default: $KUBECONFIG, ~/.kube/config, or the service account of the pod this runs in.",
-        ),
-    ] = None
-    context: Annotated[str | None, option("--context", metavar="NAME", help="The context of the kubeconfig.")] = None
-    as_user: Annotated[str | None, option("--as", metavar="USER", help="Impersonate this user.")] = None
-    as_group: Annotated[
-        list[str] | None, option("--as-group", metavar="GROUP", help="Impersonate this group, with --as (repeatable).")
-    ] = None
-    insecure_skip_tls_verify: Annotated[
-        bool, typer.Option("--insecure-skip-tls-verify", help="Do not verify the server's certificate.")
-    ] = False
-    request_timeout: Annotated[
-        float, typer.Option("--request-timeout", metavar="SECONDS", min=0.1, help="How long to wait for an answer.")
-    ] = 60.0
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long all of it may take.")
-    ] = bounds.DUMP_SECONDS
-
-    def connection(self) -> Connection:
-        from kwhatif.snapshot.live.live_cluster import Connection
-
-        if self.as_group and self.as_user is None:
-            raise UsageError("--as-group needs --as: a group cannot be impersonated alone")
-        return Connection(
-            kubeconfig=self.kubeconfig,
-            context=self.context,
-            user=self.as_user,
-            groups=tuple(self.as_group or ()),
-            insecure=self.insecure_skip_tls_verify,
-            timeout=self.request_timeout,
-            limit=self.timeout,
-        )
 
 
 @app.command()
@@ -131,7 +85,7 @@ def dump(
     from kwhatif.snapshot.live.dump import dump as read
 
     wanted = Wanted(chunk_size, retries, keep_templates, scheduler_config)
-    watching = _Watching()
+    watching = Watching()
     try:
         dumped = read(connection, wanted, progress=watching.progress, tell=watching.tell)
     finally:
@@ -158,36 +112,6 @@ def _check_writable(output: str) -> None:
     if not os.path.isdir(directory) or not os.access(directory, os.W_OK):
         why = "no permission" if os.path.isdir(directory) else "there is no such directory"
         raise UsageError(f"{output}: cannot be written: {why}")
-
-
-class _Watching:
-    """What is told while a cluster is read, by several threads: a line that changes, and lines that stay."""
-
-    def __init__(self) -> None:
-        self._line, self._lock = Progress(), threading.Lock()
-        self._counts: dict[str, str] = {}
-        self._over = False
-
-    def progress(self, kind: str, count: int, total: int | None) -> None:
-        with self._lock:
-            if self._over:
-                return
-            self._counts.pop(kind, None)
-            self._counts[kind] = f"{kind} {count:,}" + ("" if total is None or total == count else f"/{total:,}")
-            self._line.show("reading " + ", ".join(list(self._counts.values())[-4:]))
-
-    def tell(self, text: str) -> None:
-        with self._lock:
-            if self._over:
-                return
-            self._line.clear()
-            tell(f"note: {text}")
-
-    def end(self) -> None:
-        """Nothing is told from now on, whatever threads are left."""
-        with self._lock:
-            self._line.clear()
-            self._over = True
 
 
 def _insist(dumped: Dumped) -> None:

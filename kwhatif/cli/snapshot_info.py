@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated
 
 import typer
 
+from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import SnapshotFiles, Tables, TablesOutput, option
+from kwhatif.cli.grouped import Without, grouped
+from kwhatif.cli.options import Tables, TablesOutput, argument, option
 from kwhatif.cli.output import finish, rendered
 from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.notes import Notes
@@ -19,7 +21,10 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 @grouped
 def info(
-    files: SnapshotFiles,
+    files: Annotated[
+        list[str] | None,
+        argument(metavar="FILE", help="A snapshot, or files and directories as kubectl prints them; as --snapshot."),
+    ] = None,
     by: Annotated[
         str,
         option(
@@ -31,6 +36,7 @@ def info(
     nodes: Annotated[bool, typer.Option("--nodes", help="List each node, too.")] = False,
     output: TablesOutput = Tables.table,
     *,
+    cluster: Annotated[ClusterOptions, Without("snapshot")],
     edits: EditOptions,
 ) -> None:
     """Show what is in a snapshot: nodes by pool and zone, what is free, who waits, how old it is, what is missing.
@@ -42,15 +48,15 @@ def info(
     from kwhatif.api.core import Node
     from kwhatif.cli.output import check_stdin
     from kwhatif.report.snapshot_info_text import info_blocks
-    from kwhatif.snapshot.load import load_snapshot
     from kwhatif.versions import features_of
     from kwhatif.whatif.info.device_uses import device_uses
     from kwhatif.whatif.info.info import info as ask
-    from kwhatif.whatif.stages.clusters import with_edits
+    from kwhatif.whatif.stages.clusters import snapshot_of, with_edits
 
-    check_stdin(*files, *(edits.edits or ()))
+    source = dataclasses.replace(cluster, snapshot=files).required()
+    check_stdin(source, *(edits.edits or ()))
     notes = Notes()
-    snapshot = with_edits(load_snapshot(files), edits or None, notes).snapshot
+    snapshot = with_edits(snapshot_of(source, notes), edits or None, notes).snapshot
     known = snapshot.objects.of(Node)
     if by and known and not any(by in (node.metadata.labels or {}) for node in known):
         raise UsageError(f"--by {by}: no node has this label")

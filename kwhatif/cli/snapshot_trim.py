@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
@@ -15,7 +16,6 @@ from kwhatif.cli.options import (
     PodFiles,
     PodWords,
     ReadingOptions,
-    Snapshots,
     Tables,
     option,
 )
@@ -28,7 +28,6 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 @grouped
 def trim(
-    snapshot: Snapshots,
     out: Annotated[
         str, option("-o", "--output", metavar="OUT", help="The file to write; packed if it ends in .gz or .zst.")
     ],
@@ -52,6 +51,7 @@ def trim(
     ] = None,
     report: Annotated[Tables, typer.Option("--report", help="The format of what is printed.")] = Tables.table,
     *,
+    cluster: ClusterOptions,
     reading: ReadingOptions,
     engine: EngineOptions,
     edits: EditOptions,
@@ -69,9 +69,10 @@ def trim(
     from kwhatif.whatif.trim.question import Trim
 
     words, offered = pods or [], filename or []
-    check_stdin(*words, *offered, *snapshot, engine.policy, *(edits.edits or ()))
+    source = cluster.required()
+    check_stdin(*words, *offered, source, engine.policy, *(edits.edits or ()))
     question = Trim(words, offered, namespace, out=out, nodes_too=nodes_too, most_steps=steps)
-    result = ask(question, Case(Inputs(snapshot, edits=edits or None, reading=reading), engine))
+    result = ask(question, Case(Inputs(source, edits=edits or None, reading=reading), engine))
     text = rendered(result, report, lambda: trim_blocks(result, _spelt(engine)))
     finish(text, result.exit_code, result.notes)
 

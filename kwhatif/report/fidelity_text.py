@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.report.blocks import Block, Heading, Lines
-from kwhatif.results.amounts import some
+from kwhatif.results.amounts import lasted, some
 from kwhatif.results.parts import Fidelity
 
 
@@ -44,5 +44,8 @@ def standing(fidelity: Fidelity) -> str:
     """The rules, and the snapshot they were applied to, in a sentence."""
     source = f" from {fidelity.source}" if fidelity.source else ""
     version = f" of Kubernetes {fidelity.cluster.removeprefix('v')}" if fidelity.cluster else ""
-    taken = f", taken {fidelity.taken_at}" if fidelity.taken_at else ", taken at an unknown time"
-    return f"Rules of Kubernetes {fidelity.rules}; snapshot{version}{source}{taken}."
+    if isinstance(fidelity.age_seconds, int):
+        what, taken = "live snapshot", f"{lasted(fidelity.age_seconds)} old"
+    else:
+        what, taken = "snapshot", f"taken {fidelity.taken_at or 'at an unknown time'}"
+    return f"Rules of Kubernetes {fidelity.rules}; {what}{version}{source}, {taken}."

@@ -30,12 +30,14 @@ class Fidelity(Value, frozen=True, kw_only=True):
     """What an answer stands on.
 
     ``rules`` is the Kubernetes minor whose rules were used, ``cluster`` the snapshot's own version, ``taken_at``
-    when it was taken; either may be unknown. ``edits`` are what-if edits of it, in words.
+    when it was taken; either may be unknown. ``age_seconds`` is how old that of a live cluster was. ``edits`` are
+    what-if edits of it, in words.
     """
 
     rules: str
     cluster: str | None = None
     taken_at: str | None = None
+    age_seconds: int | msgspec.UnsetType = msgspec.UNSET
     source: str = ""
     edits: tuple[str, ...] = ()
     gaps: tuple[Gap, ...] = ()

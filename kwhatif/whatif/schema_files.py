@@ -97,10 +97,12 @@ def karpenter_result_schema() -> Schema:
 
 
 def _result_schema(name: str, result: type[Result], purpose: str) -> Schema:
-    """Every field is always there; later versions may have more."""
+    """Every field is always there but those that may be unset; later versions may have more."""
     _, definitions = components(result)
     for definition in definitions.values():
-        definition["required"] = list(definition["properties"])
+        given = definition.get("required", ())
+        fields = definition["properties"].items()
+        definition["required"] = [name for name, field in fields if name in given or "default" in field]
         # A docstring, whose lines are broken as the code has them.
         definition["description"] = " ".join(definition["description"].split())
     whole = definitions.pop(result.__name__)

@@ -193,7 +193,7 @@ def test_what_if_edits_are_judged_along_with_the_change() -> None:
         pytest.param((), "missing argument 'DIR|FILE'", id="nothing to judge"),
         pytest.param(
             (str(SAMPLE / "head"),),
-            "name the cluster with --snapshot, KWHATIF_SNAPSHOT, or snapshot in",
+            "name the cluster: with --snapshot FILE, in KWHATIF_SNAPSHOT",
             id="no cluster",
         ),
         pytest.param(("nowhere", "--snapshot", "x"), "nowhere: no such file or directory", id="no such manifests"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.cli import main
+from kwhatif.cli import output
 from kwhatif.cli.main import COMMANDS
 from tests.cli.running import CLUSTER, refused, run
 
@@ -12,13 +12,13 @@ from tests.cli.running import CLUSTER, refused, run
 @pytest.mark.parametrize(
     ("words", "problem", "about"),
     [
-        ("place", "missing option '--snapshot'", "kwhatif place"),
+        ("place", "name the cluster: with --snapshot", ""),
         ("place a --snapshot", "'--snapshot' requires an argument", ""),
         ("place a --snapshots b", "no such option: --snapshots", "kwhatif place"),
         ("place a --snapshot b -o xml", "'xml' is not one of 'table', 'wide'", "kwhatif place"),
         ("place a --snapshot b --seed one", "'--seed'", "kwhatif place"),
         ("explain a --snapshot b -o wide", "'wide' is not one of", "kwhatif explain"),
-        ("explain a", "missing option '--snapshot'", "kwhatif explain"),
+        ("explain a", "name the cluster: with --snapshot", ""),
         ("conformance", "missing argument 'FILE'", "kwhatif conformance"),
         ("conformance a --show -1", "'--show'", "kwhatif conformance"),
         ("conformance a --show x", "'--show'", "kwhatif conformance"),
@@ -85,7 +85,7 @@ def test_policy_commands_work_through_the_program() -> None:
 def test_the_program_is_called_as_it_was_called(monkeypatch: pytest.MonkeyPatch) -> None:
     for path, name in [("/usr/bin/kubectl-whatif", "kubectl whatif"), ("/x/kwhatif/__main__.py", "kwhatif")]:
         monkeypatch.setattr("sys.argv", [path])
-        assert main._program() == name
+        assert output.program() == name
 
 
 def test_a_mistake_of_ours_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,6 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -25,7 +24,12 @@ from kwhatif import bounds
 from kwhatif.errors import ClusterError, InputError
 from kwhatif.snapshot.read.unpacking import unpacked
 
-_IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+"""The variable that says so in a pod."""
+
+SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+"""Who a pod is."""
+
 _LIBRARY_WORDS = re.compile(r"^(Invalid kube-config file\. |Invalid kube-config\. |\[Errno \d+\] )+")
 _NOT_SENT = "the request could not be sent"
 _TEMPORARY_ADDRESS = re.compile(r" \(_ssl\.c:\d+\)")
@@ -46,6 +50,16 @@ class Connection:
     insecure: bool = False
     timeout: float = 60.0
     limit: float = bounds.DUMP_SECONDS
+
+    @property
+    def path(self) -> str:
+        """The kubeconfig that counts; it may be several files."""
+        return self.kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
+
+    def files(self) -> list[str]:
+        """Those of the kubeconfig that are there."""
+        files = [os.path.expanduser(file) for file in self.path.split(os.pathsep) if file]
+        return [file for file in files if os.path.exists(file)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +179,10 @@ def _configure(configuration: Any, connection: Connection, complaints: _Complain
     import yaml
 
     config: Any = kubernetes.config
-    path = connection.kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
-    files = [file for file in path.split(os.pathsep) if file]
-    there = [file for file in files if Path(file).expanduser().exists()]
+    path, there = connection.path, connection.files()
     try:
         with complaints:
-            if not there and not connection.kubeconfig and not connection.context and os.environ.get(_IN_CLUSTER):
+            if not there and not connection.kubeconfig and not connection.context and os.environ.get(IN_CLUSTER):
                 path = "in-cluster"
                 config.load_incluster_config(client_configuration=configuration)
                 return path
@@ -178,7 +190,7 @@ def _configure(configuration: Any, connection: Connection, complaints: _Complain
                 raise ClusterError(f"no kubeconfig: {path}: no such file; name one with --kubeconfig")
             path = os.pathsep.join(there)
             for file in there:
-                if Path(file).expanduser().stat().st_size > bounds.SETTINGS_BYTES:
+                if os.stat(file).st_size > bounds.SETTINGS_BYTES:
                     raise ClusterError(f"{file}: larger than the limit of {bounds.SETTINGS_BYTES:,} bytes")
             config.load_kube_config(path, context=connection.context, client_configuration=configuration)
             context = connection.context or config.list_kube_config_contexts(path)[1]["name"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TypeVar
 
 from kwhatif.api.decode import decode_json
 from kwhatif.api.node_pools import EC2NodeClass
 from kwhatif.errors import InputError, UsageError
-from kwhatif.snapshot.load import load_snapshot
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.read.files import read_paths
 from kwhatif.whatif.autoscale.aws_types import Places, SpotPrices, Types, aws_types
 from kwhatif.whatif.autoscale.instance_types_document import InstanceTypesFile
@@ -19,7 +18,7 @@ T = TypeVar("T")
 
 
 def made(
-    snapshot: Sequence[str], *, kwok: str = "", types: str = "", offerings: str = "", spot: str = "", prices: str = ""
+    snapshot: Snapshot, *, kwok: str = "", types: str = "", offerings: str = "", spot: str = "", prices: str = ""
 ) -> InstanceTypesFile:
     """The catalogue of one of these sources; a snapshot beside AWS's has the node class. Raises InputError."""
     if kwok:
@@ -28,8 +27,8 @@ def made(
         except InputError as error:
             raise error.at(kwok) from None
     if not types:
-        return observed_types(load_snapshot(snapshot))
-    classes = load_snapshot(snapshot).objects.of(EC2NodeClass) if snapshot else []
+        return observed_types(snapshot)
+    classes = snapshot.objects.of(EC2NodeClass)
     if len(classes) > 1:
         names = ", ".join(each.name for each in classes)
         raise UsageError(f"expected one EC2NodeClass, found {names}: what types leave for pods differs between them")

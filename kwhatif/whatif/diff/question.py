@@ -11,13 +11,12 @@ from typing import Any, ClassVar, TypeVar, cast
 from kwhatif.api.core import Pod
 from kwhatif.errors import UsageError
 from kwhatif.results.diff import DecisionDiff
-from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.diff.diff import Side, diff
 from kwhatif.whatif.diff.replay import Replayed, replay
 from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.session import Asked, pending_pods
 from kwhatif.whatif.stages.expansion import expanded
-from kwhatif.whatif.stages.inputs import Engine, Files, Inputs
+from kwhatif.whatif.stages.inputs import Engine, Files, Inputs, Source
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
 
@@ -50,7 +49,7 @@ class Diff(Question[DecisionDiff]):
 
     several_runs: ClassVar[bool] = True
 
-    snapshots: Sequence[Sequence[str] | Snapshot]
+    snapshots: Sequence[Source]
     policies: Sequence[Any] = ()
     files: Files = ()
     old: Files = ()

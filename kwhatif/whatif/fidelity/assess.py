@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+import msgspec
+
 from kwhatif.errors import FidelityError, UsageError
 from kwhatif.framework.interface import Reading
 from kwhatif.golang.spelling import without_password
@@ -83,6 +85,7 @@ def assess(
         rules=str(setup.features),
         cluster=snapshot.kubernetes_version,
         taken_at=snapshot.taken_at,
+        age_seconds=msgspec.UNSET if snapshot.age is None else snapshot.age,
         source=snapshot.source,
         edits=tuple(snapshot.edits),
         gaps=tuple(gaps),

@@ -18,7 +18,7 @@ from kwhatif.whatif.gate.gate_policy import ReadPolicy, find_policy, read_policy
 from kwhatif.whatif.gate.registry import all_rules
 from kwhatif.whatif.gate.run import Proposal, Terms, begin, gate
 from kwhatif.whatif.stages.expansion import expanded, insist_on_pods
-from kwhatif.whatif.stages.inputs import Engine, Files, Inputs
+from kwhatif.whatif.stages.inputs import NO_CLUSTER, Engine, Files, Inputs
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
 
@@ -50,12 +50,17 @@ class Gate(Question[GateResult]):
         told = self._read.policy
         snapshot = inputs.snapshot or told.snapshot
         if not snapshot:
-            raise UsageError("name the cluster with --snapshot, KWHATIF_SNAPSHOT, or snapshot in .kwhatif.yaml")
+            raise UsageError(NO_CLUSTER)
         version = engine.kubernetes_version or told.kubernetes_version
         return Proposal(
             replace(inputs, snapshot=snapshot, now=inputs.now or datetime.now(UTC)),
             replace(engine, policy=engine.policy or told.policy, kubernetes_version=version),
         )
+
+    def named_cluster(self) -> Sequence[str] | None:
+        """What the rules file says of the cluster, once its rules make sense."""
+        tuple(self.terms.rules)
+        return self._read.policy.snapshot
 
     @cached_property
     def _read(self) -> ReadPolicy:

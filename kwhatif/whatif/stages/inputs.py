@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from kwhatif.bounds import PODS
 
 if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.whatif.edits.kind import Given
+    from kwhatif.whatif.stages.notes import Notes
 
 Files = Sequence[str | Mapping[str, Any]]
 """Manifests: paths of files and directories, ``-`` for standard input, or objects as plain values."""
+
+Source: TypeAlias = "Sequence[str] | Snapshot | Callable[[Notes], Snapshot]"
+"""A cluster: the files that make up a snapshot, a snapshot, or who takes one of a live cluster when its turn comes."""
+
+NO_CLUSTER = (
+    "name the cluster: with --snapshot FILE, in KWHATIF_SNAPSHOT, as 'snapshot' in .kwhatif.yaml, or take the live one "
+    "with --live or by asking as kubectl whatif"
+)
 
 
 class Edits(Protocol):
@@ -66,7 +75,7 @@ class Inputs:
     ``namespace`` is that of manifests which name none; the age of the snapshot is told ``now``, if not by the clock.
     """
 
-    snapshot: Sequence[str] | Snapshot = ()
+    snapshot: Source = ()
     manifests: Files = ()
     namespace: str = "default"
     edits: Edits | None = None

@@ -1,0 +1,157 @@
+"""Which cluster a question is about, files or the live one: the options for it, and what counts without any."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif import bounds
+from kwhatif.cli.options import option, seconds
+from kwhatif.cli.output import program
+from kwhatif.cli.progress import Watching
+from kwhatif.errors import UsageError
+from kwhatif.whatif.stages.inputs import NO_CLUSTER
+
+if TYPE_CHECKING:
+    from kwhatif.snapshot.format.model import Snapshot
+    from kwhatif.snapshot.live.live_cluster import Connection
+    from kwhatif.whatif.stages.inputs import Source
+    from kwhatif.whatif.stages.notes import Notes
+
+VARIABLE = "KWHATIF_SNAPSHOT"
+KUBECTL = "kubectl whatif"
+
+
+@dataclass(frozen=True)
+class _Named:
+    snapshot: Annotated[
+        list[str] | None,
+        option(
+            "--snapshot",
+            metavar="FILE",
+            help="The cluster: a snapshot, what kubectl prints, or another tool's dump; '-' reads stdin (repeatable). "
+            "Default: KWHATIF_SNAPSHOT, else 'snapshot' of .kwhatif.yaml, else --live as 'kubectl whatif'.",
+        ),
+    ] = None
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="The cluster is the one that kubectl would talk to; so it is with --context."),
+    ] = False
+    max_age: Annotated[
+        str,
+        typer.Option("--max-age", metavar="TIME", help="Ask the live cluster anew if what is known of it is older."),
+    ] = "1m"
+
+
+@dataclass(frozen=True)
+class ConnectionOptions:
+    """Which cluster, and who asks; named as kubectl names them."""
+
+    kubeconfig: Annotated[
+        str | None,
+        option(
+            "--kubeconfig",
+            metavar="FILE",
+            help="Default: $KUBECONFIG, ~/.kube/config, or the service account of the pod this runs in.",
+        ),
+    ] = None
+    context: Annotated[str | None, option("--context", metavar="NAME", help="The context of the kubeconfig.")] = None
+    as_user: Annotated[str | None, option("--as", metavar="USER", help="Impersonate this user.")] = None
+    as_group: Annotated[
+        list[str] | None, option("--as-group", metavar="GROUP", help="Impersonate this group, with --as (repeatable).")
+    ] = None
+    insecure_skip_tls_verify: Annotated[
+        bool, typer.Option("--insecure-skip-tls-verify", help="Do not verify the server's certificate.")
+    ] = False
+    request_timeout: Annotated[
+        float, typer.Option("--request-timeout", metavar="SECONDS", min=0.1, help="How long to wait for an answer.")
+    ] = 60.0
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long reading the cluster may take.")
+    ] = bounds.DUMP_SECONDS
+
+    def connection(self) -> Connection:
+        from kwhatif.snapshot.live.live_cluster import Connection
+
+        if self.as_group and self.as_user is None:
+            raise UsageError("--as-group needs --as: a group cannot be impersonated alone")
+        return Connection(
+            kubeconfig=self.kubeconfig,
+            context=self.context,
+            user=self.as_user,
+            groups=tuple(self.as_group or ()),
+            insecure=self.insecure_skip_tls_verify,
+            timeout=self.request_timeout,
+            limit=self.timeout,
+        )
+
+
+@dataclass(frozen=True)
+class ClusterOptions(ConnectionOptions, _Named):
+    """Which cluster: ``--snapshot``, ``--live``, or neither."""
+
+    def given(self, told: Callable[[], Sequence[str] | None] | None = None) -> Source:
+        """The cluster, or nothing if nobody says which. ``told`` is what the rules file says, by default the nearest.
+
+        Raises UsageError for options that do not go together, InputError for a rules file that cannot be read.
+        """
+        connecting = self._connecting()
+        if self.snapshot and (self.live or connecting):
+            raise UsageError(f"{connecting or '--live'}: the cluster is that of a file, or the live one")
+        if self.snapshot:
+            return self.snapshot
+        asks = _Asking(self.connection(), seconds(self.max_age, "--max-age"))
+        if self.live or connecting:
+            return asks
+        variable = os.environ.get(VARIABLE, "")
+        found = [variable] if os.path.exists(variable) else variable.split()
+        return found or (told or _of_rules_file)() or (asks if program() == KUBECTL else ())
+
+    def required(self) -> Source:
+        """The cluster. Raises UsageError if nobody says which, too."""
+        source = self.given()
+        if not source:
+            raise UsageError(NO_CLUSTER)
+        return source
+
+    def is_named(self) -> bool:
+        """Whether an option says which."""
+        return bool(self.snapshot or self.live or self._connecting())
+
+    def _connecting(self) -> str:
+        """An option that is given and only means something for a live cluster."""
+        given = {"--kubeconfig": self.kubeconfig, "--context": self.context, "--as": self.as_user}
+        return next((name for name, value in given.items() if value is not None), "")
+
+
+def _of_rules_file() -> Sequence[str]:
+    from kwhatif.whatif.gate.gate_policy import find_policy, read_policy
+
+    path = find_policy(os.curdir)
+    return read_policy(path).policy.snapshot or () if path else ()
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """A live cluster that is read when its turn comes."""
+
+    connection: Connection
+    max_age: float
+
+    def __call__(self, notes: Notes) -> Snapshot:
+        from kwhatif.snapshot.live.kept import live_snapshot
+
+        watching = Watching()
+        try:
+            snapshot, told = live_snapshot(
+                self.connection, self.max_age, progress=watching.progress, tell=watching.tell
+            )
+        finally:
+            watching.end()
+        for text in told:
+            notes.note(text)
+        return snapshot
