@@ -52,6 +52,9 @@ ALIASED_VALUES = 1_000_000
 ANSWER_BYTES = 512 * MIB
 """One answer of an API server or an extender, unpacked."""
 
+LINE_BYTES = 64 * MIB
+"""One event of a watch, and a line of a recording but for its lists. etcd takes objects of one or two."""
+
 OBJECTS = 1_000_000
 """Of one kind, in a live cluster."""
 

@@ -273,7 +273,7 @@ def test_the_legacy_room_is_named_in_one_place() -> None:
 
 # --- rooms within a room
 
-SNAPSHOT = ({"read"}, {"format"}, {"foreign", "live"}, {"collected"}, {"load", "lenient"})
+SNAPSHOT = ({"read"}, {"format"}, {"foreign", "live"}, {"collected"}, {"load", "lenient"}, {"kept"})
 """Packages of the snapshot room, and what stands beside them; imports point at earlier steps."""
 
 
@@ -306,7 +306,11 @@ DECODERS = {
     "snapshot.read.json_reader": "raw texts, which need none",
     "whatif.conformance.compare": "answers of our own; no thread compares",
 }
-THREADS = {"bounds": "waits no longer than it may", "snapshot.live.dump": "several kinds at a time"}
+THREADS = {
+    "bounds": "waits no longer than it may",
+    "snapshot.live.dump": "several kinds at a time",
+    "snapshot.live.recorder": "a kind each",
+}
 
 
 @cache

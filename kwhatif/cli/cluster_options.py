@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,7 @@ from kwhatif.whatif.stages.inputs import NO_CLUSTER
 
 if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
+    from kwhatif.snapshot.live.dump import Wanted
     from kwhatif.snapshot.live.live_cluster import Connection
     from kwhatif.whatif.stages.inputs import Source
     from kwhatif.whatif.stages.notes import Notes
@@ -90,6 +92,39 @@ class ConnectionOptions:
         )
 
 
+_PART = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"
+
+
+@dataclass(frozen=True)
+class DumpOptions(ConnectionOptions):
+    """Which cluster, who asks, and what is read of it."""
+
+    scheduler_config: Annotated[
+        str | None,
+        option(
+            "--scheduler-config",
+            metavar="NAMESPACE/NAME",
+            help="The ConfigMap that holds the scheduler's configuration; no other is read.",
+        ),
+    ] = None
+    keep_templates: Annotated[
+        bool,
+        typer.Option("--keep-templates", help="Keep pod templates whole, with env, commands, probes and annotations."),
+    ] = False
+    chunk_size: Annotated[
+        int, typer.Option("--chunk-size", metavar="N", min=1, help="How many objects to ask for at a time.")
+    ] = 500
+
+    def wanted(self, retries: int = 0) -> Wanted:
+        """How to read it. Raises UsageError."""
+        from kwhatif.snapshot.live.dump import Wanted
+
+        named = self.scheduler_config
+        if named is not None and not re.fullmatch(f"{_PART}/{_PART}", named):
+            raise UsageError(f"--scheduler-config: expected NAMESPACE/NAME, found {named!r}")
+        return Wanted(self.chunk_size, retries, self.keep_templates, named)
+
+
 @dataclass(frozen=True)
 class ClusterOptions(ConnectionOptions, _Named):
     """Which cluster: ``--snapshot``, ``--live``, or neither."""
@@ -143,7 +178,7 @@ class _Asking:
     max_age: float
 
     def __call__(self, notes: Notes) -> Snapshot:
-        from kwhatif.snapshot.live.kept import live_snapshot
+        from kwhatif.snapshot.kept import live_snapshot
 
         watching = Watching()
         try:

@@ -46,6 +46,12 @@ class Watching:
             self._counts[kind] = f"{kind} {count:,}" + ("" if total is None or total == count else f"/{total:,}")
             self._line.show("reading " + ", ".join(list(self._counts.values())[-4:]))
 
+    def show(self, text: str) -> None:
+        """The line that changes."""
+        with self._lock:
+            if not self._over:
+                self._line.show(text)
+
     def tell(self, text: str) -> None:
         with self._lock:
             if self._over:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import ConnectionOptions
+from kwhatif.cli.cluster_options import DumpOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import SnapshotOutput, option
 from kwhatif.cli.output import say
@@ -23,30 +22,13 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-_NAMED = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-
 
 @app.command()
 @grouped
 def dump(
     output: SnapshotOutput,
     *,
-    cluster: ConnectionOptions,
-    scheduler_config: Annotated[
-        str | None,
-        option(
-            "--scheduler-config",
-            metavar="NAMESPACE/NAME",
-            help="The ConfigMap that holds the scheduler's configuration; no other is read.",
-        ),
-    ] = None,
-    keep_templates: Annotated[
-        bool,
-        typer.Option("--keep-templates", help="Keep pod templates whole, with env, commands, probes and annotations."),
-    ] = False,
-    chunk_size: Annotated[
-        int, typer.Option("--chunk-size", metavar="N", min=1, help="How many objects to ask for at a time.")
-    ] = 500,
+    cluster: DumpOptions,
     retries: Annotated[
         int,
         typer.Option(
@@ -70,21 +52,17 @@ def dump(
 
     Exit codes: 0 good (kinds that may not be read are named in the file and here), 2 nothing could be written.
     """
-    if scheduler_config is not None and not _NAMED.fullmatch(scheduler_config):
-        raise UsageError(f"--scheduler-config: expected NAMESPACE/NAME, found {scheduler_config!r}")
     if redact != (translation is not None):
         raise UsageError("--redact and --translation go together: the names that are replaced are kept in that file")
-    connection = cluster.connection()
+    connection, wanted = cluster.connection(), cluster.wanted(retries)
     _check_writable(output)
     if translation is not None:
         _check_writable(translation)
         check_apart(translation, output)
 
     from kwhatif.snapshot.format.model import write_snapshot
-    from kwhatif.snapshot.live.dump import Wanted
     from kwhatif.snapshot.live.dump import dump as read
 
-    wanted = Wanted(chunk_size, retries, keep_templates, scheduler_config)
     watching = Watching()
     try:
         dumped = read(connection, wanted, progress=watching.progress, tell=watching.tell)
@@ -138,6 +116,8 @@ def _judge_scheduler(snapshot: Snapshot, notes: Notes) -> None:
 
 def _summarize(dumped: Dumped, output: str, notes: Notes) -> None:
     """Note what was read, and what was not."""
+    from kwhatif.results.amounts import spell_size
+
     snapshot = dumped.snapshot
     held = ", ".join(f"{number:,} {kind}" for kind, number in snapshot.counts().items() if number)
     for text in dumped.notes:
@@ -151,10 +131,5 @@ def _summarize(dumped: Dumped, output: str, notes: Notes) -> None:
         notes.warn(f"the lists do not fit together: {text}")
     if snapshot.dropped:
         notes.note(f"left out of pod templates: {', '.join(snapshot.dropped)}; --keep-templates keeps them")
-    where = "standard output" if output == "-" else f"{output} ({_size_of(output)})"
+    where = "standard output" if output == "-" else f"{output} ({spell_size(os.path.getsize(output))})"
     notes.note(f"{snapshot.source} to {where}: {held}")
-
-
-def _size_of(path: str) -> str:
-    size = os.path.getsize(path)
-    return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.1f} kB"

@@ -22,6 +22,11 @@ def spell_amount(resource: str, amount: int) -> str:
     return f"{sign}{size}"
 
 
+def spell_size(size: int) -> str:
+    """``12.3 MB`` of a file."""
+    return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.1f} kB"
+
+
 def counted(number: int, one: str, many: str = "") -> str:
     """``1 pod``, ``2 pods``."""
     return f"{number} {one if number == 1 else many or one + 's'}"

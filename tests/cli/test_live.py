@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-from kwhatif.snapshot.live import kept
+from kwhatif.snapshot import kept
 from kwhatif.snapshot.live.dump import Wanted
 from tests.cli.running import CLUSTER, TESTS, Ran, refused, run
 from tests.snapshot.server import Answer, ApiServer, objects_in

@@ -88,3 +88,38 @@ def packed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
             yield writer
     else:
         yield file
+
+
+class Growing:
+    """A file that is there from the beginning and grows by what is appended, each time as a whole or not at all.
+
+    Only its owner can read it. Raises OSError if it is there already.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.size = 0
+        self._path = path
+        self._file = open(path, "xb", 0, opener=lambda name, flags: os.open(name, flags, _PRIVATE))  # noqa: SIM115
+
+    def append(self, data: bytes) -> None:
+        """Add this, on the disk before it returns. Raises OSError, and the file ends where it ended before."""
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[self._file.write(rest) :]
+            os.fsync(self._file.fileno())
+        except OSError:
+            with suppress(OSError):
+                self._file.truncate(self.size)
+            raise
+        self.size += len(data)
+
+    def close(self) -> None:
+        """Nothing more is appended."""
+        self._file.close()
+
+    def remove(self) -> None:
+        """Close it, and take it away."""
+        self._file.close()
+        with suppress(FileNotFoundError):
+            os.unlink(self._path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -16,7 +16,7 @@ import msgspec
 
 from kwhatif.api.decode import decode_json
 from kwhatif.errors import ClusterError, InputError
-from kwhatif.snapshot.live.live_cluster import Dropped, LiveCluster, Reply
+from kwhatif.snapshot.live.live_cluster import Dropped, LiveCluster, Reply, Unwilling
 
 ATTEMPTS = 6
 """So often the same thing is asked."""
@@ -84,6 +84,21 @@ class Asker:
                 self.tell(f"{what}: {problem}; asking again")
                 wait(self.stop, pause)
         raise ClusterError(f"{self._cluster.name}: {what}: {problem}; asked {ATTEMPTS} times")
+
+    def watch(self, path: str, params: Mapping[str, str | int], silence: float, *, what: str) -> Iterator[bytes]:
+        """An empty line once the server is willing, then what a watch tells, line by line, to its end.
+
+        It is asked for once. Raises ClusterError, Refused or Gone.
+        """
+        try:
+            yield from self._cluster.lines(path, params, silence)
+        except Dropped as error:
+            raise ClusterError(f"{self._cluster.name}: {what}: {error}") from None
+        except Unwilling as unwilling:
+            reply = unwilling.reply
+            if reply.status in _BUSY:
+                wait(self.stop, pause_after(reply, 0))
+            self._judged(reply, what)
 
     def _judged(self, reply: Reply, what: str) -> bytes:
         if reply.status == 200:

@@ -106,9 +106,9 @@ def read_cluster(
 ) -> Dumped:
     """``dump`` of a cluster that it is known how to reach, however long it takes."""
     asker = Asker(cluster, tell)
-    version = _version(asker)
+    version = version_of(asker)
     scheduler, notes = read_scheduler(asker, wanted.scheduler_config)
-    lists = ListReader(asker, _served(asker), wanted.page_size, wanted.keep_templates, progress)
+    lists = ListReader(asker, served_by(asker), wanted.page_size, wanted.keep_templates, progress)
     listings = {listing.kind: listing for listing in _at_a_time(asker, lists.read, READ)}
     if listings["Node"].unreadable:
         raise ClusterError(f"{cluster.name}: the nodes cannot be read: {listings['Node'].unreadable}")
@@ -129,7 +129,7 @@ def read_cluster(
     return Dumped(snapshot, notes, refused)
 
 
-def _version(asker: Asker) -> str | None:
+def version_of(asker: Asker) -> str | None:
     """The cluster's release, if it is told. Also the first thing that is asked: is this an API server at all?"""
     try:
         version = decode_json(asker.get("/version", what="version"), _Version)
@@ -146,7 +146,7 @@ def _version(asker: Asker) -> str | None:
     return version.git_version
 
 
-def _served(asker: Asker) -> Callable[[str, str], bool]:
+def served_by(asker: Asker) -> Callable[[str, str], bool]:
     """Whether a version of a group is worth asking for; if the server does not tell, every one is."""
     try:
         groups = decode_json(asker.get("/apis", what="API groups"), _Groups).groups or []

@@ -31,10 +31,15 @@ Progress = Callable[[str, int, int | None], None]
 
 @dataclass
 class Listing:
-    """What came of one kind. ``missing``: no version that can be read is served."""
+    """What came of one kind. ``missing``: no version that can be read is served.
+
+    ``version`` is the one it was read in, ``versions`` are the resource versions of its objects.
+    """
 
     kind: str
+    version: str = ""
     resource_version: str = ""
+    versions: list[str] = field(default_factory=list)
     objects: list[Resource] = field(default_factory=list)
     whole: list[dict[str, Any]] = field(default_factory=list)
     dropped: set[str] = field(default_factory=set)
@@ -50,6 +55,14 @@ class _ListMeta(msgspec.Struct, rename="camel"):
     resource_version: str | None = None
     continue_: str | None = msgspec.field(default=None, name="continue")
     remaining_item_count: int | None = None
+
+
+class _ObjectMeta(msgspec.Struct, rename="camel"):
+    resource_version: str | None = None
+
+
+class _Head(msgspec.Struct):
+    metadata: _ObjectMeta = msgspec.field(default_factory=_ObjectMeta)
 
 
 _NONE = msgspec.Raw()
@@ -102,7 +115,7 @@ class ListReader:
     def _in_pages(self, kind: Kind, version: str, size: int) -> Listing:
         """One list from its beginning. Raises Gone if its version is forgotten on the way."""
         what = f"list of {kind.plural}"
-        listing, token, seen, empty = Listing(kind.name), "", {""}, 0
+        listing, token, seen, empty = Listing(kind.name, version), "", {""}, 0
         while True:
             params: dict[str, str | int] = {"limit": size} if size else {}
             if token:
@@ -158,14 +171,19 @@ class ListReader:
             if kind.whole:
                 for i, found in enumerate(decode_list(items, dict[str, Any])):
                     try:
-                        check(found, kind.group, kind.name)
+                        listing.whole.append(self.whole(found, kind, version, listing.dropped))
                     except InputError as error:
                         raise inside(error, "", f"$[{i}]") from None
-                    whole = {"apiVersion": kind.api_version(version), "kind": kind.name, **found}
-                    prune_whole(whole, kind.name, listing.dropped, keep_templates=self.keep_templates)
-                    listing.whole.append(whole)
+            listing.versions += [head.metadata.resource_version or "" for head in decode_list(items, _Head)]
         except InputError as error:
             raise inside(error, f"list of {kind.plural} (from object {first})", "$.items") from None
+
+    def whole(self, found: dict[str, Any], kind: Kind, version: str, dropped: set[str]) -> dict[str, Any]:
+        """An object as plain values, without what nobody reads. Raises InputError."""
+        check(found, kind.group, kind.name)
+        whole = {"apiVersion": kind.api_version(version), "kind": kind.name, **found}
+        prune_whole(whole, kind.name, dropped, keep_templates=self.keep_templates)
+        return whole
 
 
 def _without_repetitions(listing: Listing) -> Listing:
@@ -177,6 +195,7 @@ def _without_repetitions(listing: Listing) -> Listing:
         kept = sorted(last.values())
         listing.objects = [listing.objects[i] for i in kept] if listing.objects else []
         listing.whole = [listing.whole[i] for i in kept] if listing.whole else []
+        listing.versions = [listing.versions[i] for i in kept]
     return listing
 
 

@@ -14,7 +14,8 @@ import subprocess
 import threading
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -30,6 +31,7 @@ IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 """Who a pod is."""
 
+_AT_ONCE = 2**16
 _LIBRARY_WORDS = re.compile(r"^(Invalid kube-config file\. |Invalid kube-config\. |\[Errno \d+\] )+")
 _NOT_SENT = "the request could not be sent"
 _TEMPORARY_ADDRESS = re.compile(r" \(_ssl\.c:\d+\)")
@@ -77,6 +79,14 @@ class Dropped(Exception):
     def __init__(self, problem: str, *, final: bool = False) -> None:
         self.final = final
         super().__init__(problem)
+
+
+class Unwilling(Exception):
+    """Another answer than the one that was asked for."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply = reply
+        super().__init__(reply.status)
 
 
 class LiveCluster:
@@ -128,11 +138,48 @@ class LiveCluster:
 
     def get(self, path: str, params: Mapping[str, str | int] | None = None) -> Reply:
         """Ask once. Raises Dropped if no answer came, or not all of it."""
+        with self._asked(path, params, self._headers, self._timeout) as reply:
+            return _whole(reply)
+
+    def lines(self, path: str, params: Mapping[str, str | int], silence: float) -> Iterator[bytes]:
+        """An empty line once the server is willing, then the lines of its answer as they come, but for one without end.
+
+        Raises Unwilling with any other answer, Dropped if there was none, if it was cut, or after so many seconds of
+        silence.
+        """
+        headers = [(name, value) for name, value in self._headers if name != "accept-encoding"]
+        timeout = self._urllib3.Timeout(connect=self._timeout.connect_timeout, read=silence)
+        with self._asked(path, params, headers, timeout) as reply:
+            if reply.status != 200:
+                raise Unwilling(_whole(reply))
+            yield b""
+            rest: list[bytes] = []
+            size = 0
+            for chunk in reply.stream(_AT_ONCE, decode_content=False):
+                if b"\n" in chunk:
+                    *lines, last = b"".join([*rest, chunk]).split(b"\n")
+                    yield from lines
+                    rest, size = [last], len(last)
+                    continue
+                rest.append(chunk)
+                size += len(chunk)
+                if size > bounds.LINE_BYTES:
+                    raise Dropped(f"a line is longer than the limit of {bounds.LINE_BYTES:,} bytes")
+
+    @contextmanager
+    def _asked(
+        self,
+        path: str,
+        params: Mapping[str, str | int] | None,
+        more: Sequence[tuple[str, str]],
+        timeout: Any,
+    ) -> Iterator[Any]:
+        """An answer that is still to be read. Raises Dropped if there is none, or for what goes wrong meanwhile."""
         url = f"{str(self._configuration.host).rstrip('/')}{path}"
         if params:
             url += f"?{urlencode(params)}"
         errors = self._urllib3.exceptions
-        headers = self._urllib3.response.HTTPHeaderDict(self._headers)
+        headers = self._urllib3.response.HTTPHeaderDict(more)
         try:
             with self._lock, self._complaints:  # credentials may have to be fetched anew
                 token = self._configuration.auth_settings().get("BearerToken")
@@ -144,16 +191,14 @@ class LiveCluster:
                 "GET",
                 url,
                 headers=headers,
-                timeout=self._timeout,
+                timeout=timeout,
                 retries=False,
                 redirect=False,
                 enforce_content_length=True,
                 preload_content=False,
             )
             try:
-                body = unpacked(reply.stream(decode_content=False), bounds.ANSWER_BYTES)
-            except InputError as error:
-                raise Dropped(str(error)) from None
+                yield reply
             finally:
                 reply.close()
         except (errors.HTTPError, OSError) as error:
@@ -162,7 +207,15 @@ class LiveCluster:
         except ValueError:
             # What libraries say of a request may quote it.
             raise Dropped(_NOT_SENT, final=True) from None
-        return Reply(reply.status, reply.headers, body)
+
+
+def _whole(reply: Any) -> Reply:
+    """An answer, read to its end. Raises Dropped for one that is too large or cannot be unpacked."""
+    try:
+        body = unpacked(reply.stream(decode_content=False), bounds.ANSWER_BYTES)
+    except InputError as error:
+        raise Dropped(str(error)) from None
+    return Reply(reply.status, reply.headers, body)
 
 
 def _check(headers: Mapping[str, str]) -> None:
@@ -211,18 +264,20 @@ def _configure(configuration: Any, connection: Connection, complaints: _Complain
 class _Complaints(logging.Handler):
     """Keeps what the client logs when credentials cannot be had: it goes on without them.
 
-    Meanwhile the programs that it asks for credentials have ``limit`` seconds, from when this was made.
+    Meanwhile the programs that it asks for credentials have ``limit`` seconds.
     """
 
     def __init__(self, limit: float) -> None:
         super().__init__(logging.ERROR)
         self.last = ""
-        self._until = time.monotonic() + limit
+        self._limit = limit
+        self._until = 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
         self.last = _in_words(record.getMessage())
 
     def __enter__(self) -> None:
+        self._until = time.monotonic() + self._limit
         logging.getLogger().addHandler(self)
         for module in _programs():
             module.subprocess = SimpleNamespace(Popen=self._program, PIPE=subprocess.PIPE)

@@ -1,0 +1,121 @@
+"""``kwhatif snapshot record``: what happens in a live cluster, written down as it happens."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kwhatif.cli.cluster_options import DumpOptions
+from kwhatif.cli.grouped import grouped
+from kwhatif.cli.options import option, seconds
+from kwhatif.cli.output import say
+from kwhatif.cli.progress import Watching
+from kwhatif.errors import UsageError
+from kwhatif.whatif.stages.notes import Notes
+
+if TYPE_CHECKING:
+    from kwhatif.snapshot.live.recorder import Counts, Recorded, Recorder
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+@grouped
+def record(
+    output: Annotated[
+        str,
+        option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Where to write: a new file, .jsonl, .jsonl.gz or .jsonl.zst, by name.",
+        ),
+    ],
+    *,
+    cluster: DumpOptions,
+    length: Annotated[
+        str | None, option("--for", metavar="TIME", help="How long, such as 8h. Default: until it is stopped.")
+    ] = None,
+) -> None:
+    """Write down a live cluster's objects, then every change, until stopped (Ctrl-C, SIGTERM) or --for is over.
+
+    'kwhatif backtest' asks again for all that was scheduled; any moment of it is a snapshot (FILE@2026-03-01T14:00:00Z,
+    FILE@+2h, FILE@end). What is written can be read at any time, also after a crash.
+
+    Exit codes: 0 good (what is missing is said in the file and here), 2 nothing, or not all, could be written.
+    """
+    from kwhatif.snapshot.live.recorder import Recorder
+
+    limit = None if length is None else seconds(length, "--for")
+    watching = Watching()
+    recorder = Recorder(
+        cluster.connection(),
+        cluster.wanted(),
+        **({} if limit is None else {"seconds": limit}),
+        progress=watching.progress,
+        tell=watching.tell,
+        shown=lambda counts: watching.show(f"recording: {_in_words(counts)}"),
+    )
+    try:
+        recorded = _until_stopped(recorder, output)
+    finally:
+        watching.end()
+    notes = Notes()
+    _summarize(recorded, output, notes)
+    say(notes)
+    if recorded.failed:
+        raise UsageError(f"{output}: cannot be written any more: {recorded.failed}: {recorded.lost:,} lines are lost")
+
+
+def _until_stopped(recorder: Recorder, output: str) -> Recorded:
+    """What was recorded. Raises UsageError if the file cannot be made."""
+    if output == "-":
+        raise UsageError("-o: expected a file, found '-': a recording is written piece by piece")
+    with _on_signals(recorder.stop.set):
+        try:
+            return recorder.record(output)
+        except FileExistsError:
+            raise UsageError(f"{output}: is there already; a recording is not written over another file") from None
+        except OSError as error:
+            raise UsageError(f"{output}: cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the recording, not the program."""
+
+    def stopped(*_: Any) -> None:
+        stop()
+
+    before = {number: signal.signal(number, stopped) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _summarize(recorded: Recorded, output: str, notes: Notes) -> None:
+    """Note what is in the file, and what is not."""
+    from kwhatif.results.amounts import lasted
+
+    for text in recorded.notes:
+        notes.note(text)
+    for kind, why in recorded.refused.items():
+        notes.warn(f"{kind} cannot be read, and is not in the recording: {why}")
+    for kind, why in recorded.gaps.items():
+        notes.warn(f"{kind}: some changes are missing: {why}")
+    for kind, why in recorded.broken.items():
+        notes.warn(f"{kind}: was not followed at the end: {why}")
+    notes.note(f"{recorded.source} to {output}: {lasted(int(recorded.seconds))}, {_in_words(recorded.counts)}")
+
+
+def _in_words(counts: Counts) -> str:
+    from kwhatif.results.amounts import spell_size
+
+    pods = "pod" if counts.bound == 1 else "pods"
+    return f"{counts.events:,} events, {counts.bound:,} {pods} bound, {spell_size(counts.size)}"

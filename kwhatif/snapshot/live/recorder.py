@@ -1,0 +1,239 @@
+"""A live cluster over some time: lists of all kinds that are read, and of the scheduler's Events, then every change.
+
+What is written is what ``snapshot.foreign.recording`` reads. Besides lists and events there are lines of our own: what
+is known of the cluster as a whole (``cluster``), and what of a kind is not in the file (``missing``).
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import msgspec
+
+from kwhatif.api.kinds import READ, Kind, kind_named
+from kwhatif.errors import ClusterError
+from kwhatif.snapshot.format.model import KIND, Metadata
+from kwhatif.snapshot.live.asker import Asker, Stopped
+from kwhatif.snapshot.live.dump import AT_A_TIME, Wanted, served_by, version_of
+from kwhatif.snapshot.live.following import Following
+from kwhatif.snapshot.live.growing import EVERY, RecordingFile
+from kwhatif.snapshot.live.listing import ListReader, Progress
+from kwhatif.snapshot.live.live_cluster import Connection, LiveCluster
+from kwhatif.snapshot.live.scheduler_info import read_scheduler
+
+RECORDED: tuple[Kind, ...] = (*READ, kind_named("Event"))
+"""In this order."""
+
+_KINDS = {f"{kind.api_version(version)}/{kind.plural}": kind for kind in RECORDED for version in kind.versions}
+
+
+@dataclass
+class Counts:
+    """What has been recorded so far."""
+
+    events: int = 0
+    bound: int = 0
+    size: int = 0
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What came of it. ``refused`` are kinds that are not in the file, ``broken`` those that were not followed at the
+    end, ``gaps`` those of which something was lost, each with why. ``lost`` lines could not be written, for ``failed``.
+    """
+
+    source: str
+    seconds: float
+    counts: Counts
+    notes: list[str]
+    refused: dict[str, str]
+    broken: dict[str, str]
+    gaps: dict[str, str]
+    lost: int = 0
+    failed: str = ""
+
+
+class _Tape:
+    """Writes lines with the time, which never goes back, whatever the clock does."""
+
+    def __init__(self, file: RecordingFile) -> None:
+        self._file = file
+        self._start, self._clock = time.time(), time.monotonic()
+        self._counting = threading.Lock()
+        self.lines = 0
+        self.counts = Counts()
+        self.gaps: dict[str, str] = {}
+
+    def now(self) -> float:
+        return self._start + self.seconds
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._clock
+
+    def list(self, kind: str, text: bytes) -> None:
+        self._add(kind, b'"list":%b' % text)
+
+    def event(self, kind: str, type: str, text: bytes) -> None:
+        self._add(kind, b'"event":{"type":"%b","object":%b}' % (type.encode(), text))
+        with self._counting:
+            self.counts.events += 1
+
+    def bound(self) -> None:
+        with self._counting:
+            self.counts.bound += 1
+
+    def missing(self, kind: str, since: float, why: str, *, until: float | None = None, lost: bool = True) -> None:
+        if until is not None and lost:
+            self.gaps[kind] = why
+        told = {"since": since, **({} if until is None else {"until": until}), "why": why, "lost": lost}
+        self._add(kind, b'"missing":%b' % msgspec.json.encode(told))
+
+    def cluster(self, metadata: Metadata) -> None:
+        """What is known of the cluster as a whole."""
+        self._add(KIND, b'"cluster":%b' % msgspec.json.encode(metadata))
+
+    def _add(self, kind: str, rest: bytes) -> None:
+        added = self._file.add(lambda: b'{"at":%.6f,"kind":"%b",%b}\n' % (self.now(), kind.encode(), rest))
+        with self._counting:
+            self.lines += 1
+        if not added and self._file.failed:
+            raise Stopped
+
+
+class Recorder:
+    """Records until ``stop`` is set, for ``seconds`` at most, or until the file cannot be written any more.
+
+    ``shown`` hears again and again how much is there, ``progress`` and ``tell`` are as for ``dump``.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        wanted: Wanted,
+        *,
+        seconds: float = threading.TIMEOUT_MAX,
+        progress: Progress = lambda kind, count, total: None,
+        tell: Callable[[str], None] = lambda text: None,
+        shown: Callable[[Counts], None] = lambda counts: None,
+    ) -> None:
+        self.stop = threading.Event()
+        self._connection, self._wanted, self._seconds = connection, wanted, seconds
+        self._progress, self._tell, self._shown = progress, tell, shown
+
+    def record(self, path: str) -> Recorded:
+        """Raises OSError if the file cannot be made, ClusterError and InputError if the cluster cannot be read at all.
+
+        Then, and if it is stopped before all lists are there, no file is left behind.
+        """
+        file = RecordingFile(path)
+        try:
+            with LiveCluster(self._connection) as cluster:
+                asker = Asker(cluster, self._tell)
+                with self._stopping(asker):
+                    return self._recorded(cluster, asker, file)
+        except BaseException:
+            file.remove()
+            raise
+        finally:
+            file.close()
+
+    @contextmanager
+    def _stopping(self, asker: Asker) -> Iterator[None]:
+        """Whoever waits for the one stop waits for the other."""
+        asker.stop = self.stop
+        try:
+            yield
+        finally:
+            self.stop.set()
+
+    def _recorded(self, cluster: LiveCluster, asker: Asker, file: RecordingFile) -> Recorded:
+        tape = _Tape(file)
+        version = version_of(asker)
+        scheduler, notes = read_scheduler(asker, self._wanted.scheduler_config)
+        head = Metadata(
+            source=cluster.name,
+            taken_at=datetime.fromtimestamp(tape.now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            kubernetes_version=version,
+            scheduler=scheduler,
+        )
+        tape.cluster(head)
+        lists = ListReader(asker, served_by(asker), self._wanted.page_size, self._wanted.keep_templates, self._progress)
+        kinds = [Following(kind, asker, lists, tape) for kind in RECORDED]
+        self._begin(kinds, file)
+        tape.cluster(_known(head, kinds))
+        until = time.monotonic() + self._seconds
+        while not self.stop.wait(EVERY) and time.monotonic() < until and not file.failed:
+            file.flush()
+            tape.counts.size = file.size
+            self._shown(tape.counts)
+        tape.cluster(_known(head, kinds))
+        file.close()
+        tape.counts.size = file.size
+        return Recorded(
+            source=cluster.name,
+            seconds=tape.seconds,
+            counts=tape.counts,
+            notes=notes,
+            refused={each.kind.name: each.refused for each in kinds if each.refused and not each.missing},
+            broken={each.kind.name: each.broken for each in kinds if each.broken},
+            gaps={_KINDS[path].name: why for path, why in tape.gaps.items()},
+            lost=tape.lines - file.written if file.failed else 0,
+            failed=(file.failed.strerror or str(file.failed)) if file.failed else "",
+        )
+
+    def _begin(self, kinds: list[Following], file: RecordingFile) -> None:
+        """Read all lists, some at a time, each followed from then on; the first failure ends all.
+
+        The threads are daemons: whoever is interrupted does not wait for a server.
+        """
+        done: queue.SimpleQueue[Following | BaseException] = queue.SimpleQueue()
+        some = threading.Semaphore(AT_A_TIME)
+
+        def work(kind: Following) -> None:
+            try:
+                with some:
+                    if not self.stop.is_set():
+                        kind.begin()
+                done.put(kind)
+                if not kind.refused:
+                    kind.follow()
+            except BaseException as error:
+                done.put(error)
+
+        for kind in kinds:
+            threading.Thread(target=work, args=(kind,), daemon=True).start()
+        for _ in kinds:
+            while (result := _next(done)) is None:
+                file.flush()
+                if self.stop.is_set() or file.failed:
+                    why = file.failed.strerror if file.failed else "stopped"
+                    raise ClusterError(f"{why} before all lists were read: there is no recording")
+            if isinstance(result, BaseException):
+                raise result
+            if result.kind.name == "Node" and result.refused:
+                raise ClusterError(f"the nodes cannot be read: {result.refused}")
+
+
+def _next(done: queue.SimpleQueue[Following | BaseException]) -> Following | BaseException | None:
+    try:
+        return done.get(timeout=EVERY / 4)
+    except queue.Empty:
+        return None
+
+
+def _known(head: Metadata, kinds: list[Following]) -> Metadata:
+    """What is known of the cluster once the kinds are listed."""
+    return msgspec.structs.replace(
+        head,
+        unreadable={
+            each.kind.name: each.refused for each in kinds if each.refused and not (each.kind.rare and each.missing)
+        },
+        dropped=sorted(set[str]().union(*(each.dropped for each in kinds))) or None,
+    )
