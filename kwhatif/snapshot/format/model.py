@@ -62,8 +62,8 @@ class Snapshot:
     ``resource_versions`` maps a kind to the version of the list it was read from, ``inconsistencies`` says what changed
     while the lists were read, ``dropped`` names the fields of pod templates that were left out ("env"), ``redacted``
     tells whether the names are made up, ``edits`` what was changed by what-if edits, in words. ``scheduler`` and
-    ``autoscaler`` are what is known of the cluster's own. ``age`` is only that of one of a live cluster, in seconds, when a
-    question was asked.
+    ``autoscaler`` are what is known of the cluster's own. ``age`` is only that of one of a live cluster, in seconds,
+    when a question was asked.
     """
 
     objects: Objects = field(default_factory=Objects)

@@ -20,6 +20,7 @@ from kwhatif.api.kinds import READ, Kind, kind_named
 from kwhatif.errors import ClusterError
 from kwhatif.snapshot.format.model import KIND, Metadata
 from kwhatif.snapshot.live.asker import Asker, Stopped
+from kwhatif.snapshot.live.autoscaler_maps import read_autoscaler
 from kwhatif.snapshot.live.dump import AT_A_TIME, Wanted, served_by, version_of
 from kwhatif.snapshot.live.following import Following
 from kwhatif.snapshot.live.growing import EVERY, RecordingFile
@@ -162,6 +163,7 @@ class Recorder:
             taken_at=datetime.fromtimestamp(tape.now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             kubernetes_version=version,
             scheduler=scheduler,
+            autoscaler=read_autoscaler(asker),
         )
         tape.cluster(head)
         lists = ListReader(asker, served_by(asker), self._wanted.page_size, self._wanted.keep_templates, self._progress)
