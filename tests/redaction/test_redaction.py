@@ -29,7 +29,8 @@ from kwhatif.snapshot.format.autoscaler_info import AutoscalerInfo, GroupStatus
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, write_snapshot
 from kwhatif.snapshot.live.pruning import KEPT_ANNOTATIONS
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.whatif.conformance.scenario_answers import Scenario, answer
+from kwhatif.whatif.conformance.scenario_answers import Scenario
+from kwhatif.whatif.conformance.scenario_replay import replayed
 from kwhatif.whatif.info.pools import POOL_LABELS
 from tests.redaction.everything import every_object, every_plugin, paths_of
 from tests.redaction.redacted_answers import redacted_answer, redacted_scenario
@@ -53,7 +54,7 @@ def recorded(path: Path, most: int) -> Iterator[Scenario]:
 
 def check_law(scenario: Scenario) -> None:
     redacted, translation = redacted_scenario(scenario)
-    before, after = answer(scenario), answer(redacted)
+    before, after = replayed(scenario), replayed(redacted)
     assert json.dumps(after) == json.dumps(redacted_answer(before, translation))
     assert json.dumps(reveal_value(after, translation)) == json.dumps(before)
     assert not {*before["nodeOrder"]} & {*after["nodeOrder"]}

@@ -14,7 +14,8 @@ from kwhatif.framework.status import Status
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import MOST_ATTEMPTS, Driver
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
-from kwhatif.whatif.conformance.scenario_answers import Scenario, answer
+from kwhatif.whatif.conformance.scenario_answers import Scenario
+from kwhatif.whatif.conformance.scenario_replay import replayed
 from tests.builders import Json, cluster_of, driver_for, node, pod, profile_document
 from tests.device_builders import allocated, claim, device_class, devices_of, pod_with
 from tests.scheduling.stories import Hold, Story, enabling
@@ -54,7 +55,7 @@ def test_so_it_does_over_time() -> None:
 def test_so_it_does_in_a_recording() -> None:
     objects = [{"apiVersion": "v1", "kind": "Node", **_raw_node(each.name)} for each in TWO_HUNDRED]
     pods = [_raw_pod("one"), _raw_pod("two", "batch-scheduler"), _raw_pod("three")]
-    told = answer(_scenario(objects, pods, TWO_PROFILES))
+    told = replayed(_scenario(objects, pods, TWO_PROFILES))
     assert [each["attempts"][0]["sampled"][0] for each in told["pods"]] == ["n000", "n100", "n000"]
 
 

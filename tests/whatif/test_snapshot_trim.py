@@ -20,8 +20,9 @@ from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import decode_objects
 from kwhatif.snapshot.read.items import decode
-from kwhatif.whatif.conformance.scenario_answers import Scenario, answer
+from kwhatif.whatif.conformance.scenario_answers import Scenario
 from kwhatif.whatif.conformance.scenario_files import read_scenarios
+from kwhatif.whatif.conformance.scenario_replay import replayed
 from kwhatif.whatif.session import Asked
 from kwhatif.whatif.trim.decision import decide
 from kwhatif.whatif.trim.trim import Trimmed, awaiting, trim
@@ -70,7 +71,7 @@ def check_against_the_recording(scenario: Scenario, result: Trimmed) -> None:
         obj for obj in result.snapshot.objects if not (isinstance(obj, Pod) and obj.key == result.decision.pods[0][0])
     ]
     raws = [_raw(obj) for obj in left]
-    got = answer(Scenario(scenario.name, raws, scenario.pods[:1], scenario.config))["pods"][0]["attempts"]
+    got = replayed(Scenario(scenario.name, raws, scenario.pods[:1], scenario.config))["pods"][0]["attempts"]
     assert scenario.expected is not None
     wanted = msgspec.to_builtins(scenario.expected.pods[0].attempts)
     assert len(got) == len(wanted)

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from kwhatif.api.core import Node, Pod
-from kwhatif.api.selectors import SelectorError
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags, flags_of, group_settings
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import Prices, World
 from kwhatif.autoscaling.cluster_autoscaler.expanders.priority_list import CONFIG_MAP, KEY
@@ -27,13 +26,9 @@ from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import Loop, Stati
 from kwhatif.autoscaling.cluster_autoscaler.utilization import Utilization
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.errors import InputError
-from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import Status
 from kwhatif.golang.duration import SECOND
-from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.setup import Setup
-from kwhatif.versions import Features, features_of
 from kwhatif.whatif.conformance.recorded_autoscaling import RecordedAutoscaler
 from kwhatif.whatif.conformance.scenario_objects import plain_objects, read_objects
 
@@ -83,33 +78,15 @@ class AutoscalerScenario(msgspec.Struct, rename="camel"):
     expected: RecordedAutoscaler | None = None
 
 
-def autoscaler_answer(
-    scenario: AutoscalerScenario,
-    *,
-    source: str = "",
-    features: Features | None = None,
-    outside: Mapping[str, type[Plugin[Any, Any]]] | None = None,
-    skip_unknown: bool = False,
-) -> dict[str, Any]:
-    """The scenario's outcome, in the shape of ``expected`` with the scenario's name.
-
-    ``source`` is what messages call the scenario. Raises InputError, PolicyError or PluginError.
-    """
-    try:
-        features = features or features_of()
-        configuration = load_configuration(scenario.config, source=source or scenario.name, features=features)
-        setup = Setup(configuration, features, outside or {}, skip_unknown=skip_unknown)
-        world = _world(scenario, setup)
-        up = StaticAutoscaler().loop(world)
-        downwards = StaticAutoscaler()
-        down = [
-            downwards.loop(replace(world, now=world.now + round(after * SECOND)), up=False, down=True)
-            for after in scenario.loops
-        ]
-    except InputError as error:
-        raise error.at(source) from None
-    except (SelectorError, ValueError) as error:
-        raise InputError(str(error), source=source) from error
+def autoscaler_answer(scenario: AutoscalerScenario, setup: Setup) -> dict[str, Any]:
+    """The scenario's outcome, in the shape of ``expected`` with the scenario's name."""
+    world = _world(scenario, setup)
+    up = StaticAutoscaler().loop(world)
+    downwards = StaticAutoscaler()
+    down = [
+        downwards.loop(replace(world, now=world.now + round(after * SECOND)), up=False, down=True)
+        for after in scenario.loops
+    ]
     return {
         "name": scenario.name,
         "templates": {name: _template(template) for name, template in sorted(up.templates.items())},

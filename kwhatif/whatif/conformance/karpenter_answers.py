@@ -13,7 +13,6 @@ import msgspec
 
 from kwhatif.api.core import Pod, Taint
 from kwhatif.api.node_pools import NodePool
-from kwhatif.api.selectors import SelectorError
 from kwhatif.autoscaling.karpenter import exact_amounts as amounts
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue
 from kwhatif.autoscaling.karpenter.consolidation import METHODS, consolidate
@@ -22,7 +21,6 @@ from kwhatif.autoscaling.karpenter.known_labels import INSTANCE_TYPE
 from kwhatif.autoscaling.karpenter.new_claim import NewClaim
 from kwhatif.autoscaling.karpenter.provisioner import provision
 from kwhatif.cluster.shapes import start_time
-from kwhatif.errors import InputError
 from kwhatif.whatif.autoscale.instance_types_document import KarpenterOptions, KnownType
 from kwhatif.whatif.conformance.recorded_autoscaling import RecordedKarpenter
 from kwhatif.whatif.conformance.scenario_objects import plain_objects, read_objects
@@ -44,20 +42,9 @@ class KarpenterScenario(msgspec.Struct, rename="camel"):
     varies: list[str] = []
 
 
-def karpenter_answer(scenario: KarpenterScenario, *, source: str = "") -> dict[str, Any]:
-    """The scenario's outcome, in the shape of ``expected`` with the scenario's name.
-
-    ``source`` is what messages call the scenario. Raises InputError.
-    """
-    try:
-        return _answer(scenario, _world(scenario))
-    except InputError as error:
-        raise error.at(source) from None
-    except (SelectorError, ValueError) as error:
-        raise InputError(str(error), source=source) from error
-
-
-def _answer(scenario: KarpenterScenario, world: KarpenterWorld) -> dict[str, Any]:
+def karpenter_answer(scenario: KarpenterScenario) -> dict[str, Any]:
+    """The scenario's outcome, in the shape of ``expected`` with the scenario's name."""
+    world = _world(scenario)
     found = provision(world)
     result = found.round
     answer: dict[str, Any] = {

@@ -14,20 +14,16 @@ import numpy as np
 from msgspec import Meta
 
 from kwhatif.api.core import Pod
-from kwhatif.api.selectors import SelectorError
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
-from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import Status
-from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.in_words import devices_of
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.read.items import check_name, decode, inside
-from kwhatif.versions import Features, features_of
 from kwhatif.whatif.conformance.compare import Recorded
 from kwhatif.whatif.conformance.scenario_objects import read_objects
 
@@ -46,39 +42,20 @@ class Scenario(msgspec.Struct):
     policy: dict[str, Any] | None = None
 
 
-def answer(
-    scenario: Scenario,
-    *,
-    source: str = "",
-    features: Features | None = None,
-    outside: Mapping[str, type[Plugin[Any, Any]]] | None = None,
-    skip_unknown: bool = False,
-) -> dict[str, Any]:
-    """The scenario's outcome, in the shape of ``expected`` with the scenario's name.
-
-    ``source`` is what messages call the scenario. Raises InputError, PolicyError or PluginError.
-    """
-    features = features or features_of()
-    try:
-        policy = scenario.config if scenario.policy is None else scenario.policy
-        configuration = load_configuration(policy, source=source or scenario.name, features=features)
-        setup = Setup(configuration, features, outside or {}, skip_unknown=skip_unknown)
-        objects = read_objects(scenario.objects)
-        pods = list(_pods(scenario))
-        cluster = Cluster.load(objects, features, setup.queues)
-        everywhere = _Everywhere()
-        driver = Driver(cluster, setup, observer=everywhere)
-        driver.set_up_all()
-        answers = []
-        for i, pod in enumerate(pods):
-            try:
-                answers.append(_answer(driver, everywhere, pod))
-            except ValueError as error:
-                raise InputError(f"pod {pod.key}: {error}", source=source, place=f"$.pods[{i}]") from error
-    except InputError as error:
-        raise error.at(source) from None
-    except (SelectorError, ValueError) as error:
-        raise InputError(str(error), source=source) from error
+def scheduler_answer(scenario: Scenario, setup: Setup) -> dict[str, Any]:
+    """The scenario's outcome, in the shape of ``expected`` with the scenario's name."""
+    objects = read_objects(scenario.objects)
+    pods = list(_pods(scenario))
+    cluster = Cluster.load(objects, setup.features, setup.queues)
+    everywhere = _Everywhere()
+    driver = Driver(cluster, setup, observer=everywhere)
+    driver.set_up_all()
+    answers = []
+    for i, pod in enumerate(pods):
+        try:
+            answers.append(_answer(driver, everywhere, pod))
+        except ValueError as error:
+            raise InputError(f"pod {pod.key}: {error}", place=f"$.pods[{i}]") from error
     return {"name": scenario.name, "nodeOrder": cluster.columns.names, "pods": answers}
 
 
