@@ -19,6 +19,7 @@ from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.request import Request, copied, within
 from kwhatif.admission.resources import group_of, known_kind, resource_name
 from kwhatif.admission.sent import Sent, misshapen, read
+from kwhatif.admission.updates.applied_manifest import owners_told
 from kwhatif.admission.updates.update_rules import rules_of
 from kwhatif.admission.updates.updated_object import changed, comparable, count_generation
 from kwhatif.admission.validation.problems import Problems
@@ -159,9 +160,23 @@ class ApiServer:
             within(proposed, "spec").setdefault("replicas", replicas)
             request.changed("Defaults", "spec.replicas", f"{replicas}, as it is in the cluster")
         refused = self._passes(request)
+        if refused is not None and kind is not None and verb != "replace" and not owners_told(old, verb):
+            kept = changed(old, obj, verb, kind, types, manager, all_kept=True)
+            if not isinstance(kept, Refused):
+                self._doubt_owners(replace(request, object=kept, changes=[], doubts=[], warnings=[]), verb)
         if not anew:
             count_generation(request.object, old)
         return self._stored(request) if refused is None else replace(refused, warnings=tuple(request.warnings))
+
+    def _doubt_owners(self, kept: Request, verb: str) -> None:
+        """Say so where a manifest is refused only for what it leaves out, and nobody knows who owned that."""
+        rules_of(kept.object).prepare(kept.object, kept.old or {})
+        if self._through(kept) is None:
+            missing = "managedFields" if verb == "apply" else "last-applied-configuration"
+            what = (
+                f"{kept.object['kind']} {name_of(kept.object)} has no {missing}: what was applied before is not known"
+            )
+            self._note(Doubt(what, "it is refused only if what the manifest leaves out was"), kept.object)
 
     def _passes(self, request: Request) -> Refused | None:
         refused = self._through(request)

@@ -224,3 +224,48 @@ def test_a_manifest_that_is_applied_again_changes_nothing() -> None:
     for manifest in (pod(), job(), claim(), service(type="LoadBalancer"), deployment({"replicas": 2})):
         for verb in ("", "apply"):
             assert accepted(manifest, verb, manifest)["metadata"]["generation"] == 1
+
+
+def test_a_claim_whose_class_was_filled_in_takes_its_manifest_again() -> None:
+    bound = claim(storageClassName="standard", volumeMode="Filesystem", volumeName="pv-1") | {
+        "status": {"phase": "Bound"}
+    }
+    manifest = claim()
+    del manifest["spec"]["storageClassName"]
+    for verb in ("", "apply"):
+        assert accepted(bound, verb, manifest)["spec"] == bound["spec"]
+
+
+APPLIED = {"manager": "kubectl", "operation": "Apply", "fieldsV1": {"f:spec": {"f:completions": {}}}}
+
+
+@pytest.mark.parametrize(
+    ("verb", "metadata", "doubted"),
+    [
+        ("apply", {}, "Job x has no managedFields: what was applied before is not known"),
+        ("", {}, "Job x has no last-applied-configuration: what was applied before is not known"),
+        ("replace", {}, ""),
+        (
+            "apply",
+            {
+                "managedFields": [
+                    {"manager": "kubectl", "operation": "Apply", "fieldsV1": {"f:spec": {"f:completions": {}}}}
+                ]
+            },
+            "",
+        ),
+    ],
+)
+def test_a_refusal_for_what_a_manifest_leaves_out_is_doubted_where_nobody_says_who_owned_it(
+    verb: str, metadata: Object, doubted: str
+) -> None:
+    server = ApiServer(World())
+    made = server.create(job(completions=3))
+    assert isinstance(made, Created), made
+    made.object["metadata"] |= metadata
+    answer = server.send(verb, job(), namespace="shop")
+    assert isinstance(answer, Refused), answer
+    assert "field is immutable" in answer.message
+    assert "".join(doubt.what for doubt in server.doubts) == doubted
+    assert isinstance(server.send(verb, job(completions=4), namespace="shop"), Refused)
+    assert len(server.doubts) == bool(doubted), "what the manifest says itself is refused without a doubt"

@@ -57,7 +57,7 @@ def apply_in_client(live: Object, manifest: Object, kind: Served, types: Types) 
     and is left out now goes away. Without the annotation that is all that manifests own but the number of replicas.
     """
     type_ = FieldType.parse(kind.type)
-    last = ((live.get("metadata") or {}).get("annotations") or {}).get(_LAST_APPLIED)
+    last = _last(live)
     mine = fields_of(_body(_read(last)), type_, types) if last else {}
     if not mine:
         mine = manifests_own(live, type_, types, besides=("replicas",))
@@ -69,6 +69,21 @@ def apply_in_client(live: Object, manifest: Object, kind: Served, types: Types) 
         whole = found["spec"]["strategy"]
         found["spec"] = {**found["spec"], "strategy": {key: whole[key] for key in strategy if key in whole}}
     return _with_version(found, manifest)
+
+
+def owners_told(live: Object, verb: str) -> bool:
+    """Whether an object says which of its fields were applied, so that one which is left out is known to go away."""
+    metadata = live.get("metadata") or {}
+    return bool(metadata.get("managedFields") if verb == "apply" else _last(live))
+
+
+def with_all_kept(live: Object, manifest: Object, kind: Served, types: Types) -> Object:
+    """The object as it would be if nothing that the manifest leaves out had been applied before."""
+    return _with_version(merged(live, manifest, FieldType.parse(kind.type), types), manifest)
+
+
+def _last(live: Object) -> Any:
+    return ((live.get("metadata") or {}).get("annotations") or {}).get(_LAST_APPLIED)
 
 
 def _body(manifest: Object) -> Object:

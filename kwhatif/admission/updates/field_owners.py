@@ -59,7 +59,7 @@ _SERVERS_SPEC: dict[str, tuple[str, ...]] = {
         *("nodeName", "serviceAccountName", "serviceAccount", "priority", "priorityClassName", "preemptionPolicy"),
         *("imagePullSecrets", "overhead"),
     ),
-    "PersistentVolumeClaim": ("volumeName", "dataSource", "dataSourceRef"),
+    "PersistentVolumeClaim": ("storageClassName", "volumeName", "dataSource", "dataSourceRef"),
     "PersistentVolume": ("claimRef",),
     "Service": ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"),
     "Job": ("selector",),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.request import copied, within
 from kwhatif.admission.resources import resource_name
-from kwhatif.admission.updates.applied_manifest import apply_in_client, apply_in_server
+from kwhatif.admission.updates.applied_manifest import apply_in_client, apply_in_server, with_all_kept
 from kwhatif.admission.updates.normal import same
 from kwhatif.admission.world import name_of
 from kwhatif.api.field_types import Served, Types
@@ -20,9 +20,18 @@ _MODIFIED = "the object has been modified; please apply your changes to the late
 
 
 def changed(
-    old: Object, manifest: Object, verb: str, kind: Served | None, types: Types, manager: str
+    old: Object,
+    manifest: Object,
+    verb: str,
+    kind: Served | None,
+    types: Types,
+    manager: str,
+    *,
+    all_kept: bool = False,
 ) -> Object | Refused:
-    """The object as the request would have it; neither of those given is changed."""
+    """The object as the request would have it; neither of those given is changed. With ``all_kept`` what an applied
+    manifest leaves out stays.
+    """
     before = old.get("metadata") or {}
     wanted, known = (manifest.get("metadata") or {}).get("resourceVersion"), before.get("resourceVersion")
     if wanted not in (None, "", "0", known) and (known is not None or wanted == _NEVER):
@@ -30,6 +39,8 @@ def changed(
         return Refused(409, "Conflict", message)
     if kind is None or verb == "replace" or not comparable(manifest, old):
         proposed: Object | Refused = manifest
+    elif all_kept:
+        proposed = with_all_kept(old, manifest, kind, types)
     elif verb == "apply":
         proposed = apply_in_server(old, manifest, manager, kind, types)
     else:
