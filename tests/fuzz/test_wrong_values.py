@@ -72,6 +72,7 @@ _POD = ".spec.template.spec"
         ("gate", "kwhatif.dev/v1 GatePolicy", ".kubernetesVersion", '"-50%"', "gate {release} --config {bad}"),
         ("manifest", "batch/v1 CronJob", ".spec.jobTemplate.spec.template.spec.tolerations", "[null]", _GATE),
         ("snapshot", "policy/v1 PodDisruptionBudget", ".spec.selector.matchExpressions[0]", '{"name": 1}', _AUTOSCALE),
+        ("gate", "kwhatif.dev/v1 GatePolicy", ".policy", f'"{"x" * 5000}"', "gate {release} --config {bad}"),
         ("scenario", "Karpenter", ".expected.nodeClaims[0].requirements", '"*"', "conformance {bad}"),
         ("scenario", "Karpenter", ".expected.errors", '"1e3%"', "conformance {bad}"),
         ("scenario", "cluster-autoscaler, removing", ".expected.scaleDown", '"x"', "conformance {bad}"),
