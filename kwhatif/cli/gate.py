@@ -14,8 +14,18 @@ import typer
 
 from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
+from kwhatif.cli.explained import command, explained
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import AutoscaleGroups, EngineOptions, Namespace, Seed, SendingOptions, argument, option
+from kwhatif.cli.options import (
+    AutoscaleGroups,
+    EngineOptions,
+    Explained,
+    Namespace,
+    Seed,
+    SendingOptions,
+    argument,
+    option,
+)
 from kwhatif.cli.output import check_stdin, finish, new_file
 from kwhatif.cli.terminal import screen
 from kwhatif.errors import UsageError
@@ -97,6 +107,7 @@ def gate(
         bool, typer.Option("--with-pending", help="The snapshot's own pending pods compete for room, too.")
     ] = False,
     autoscale: AutoscaleGroups = None,
+    explain: Explained = None,
     now: Annotated[
         str | None,
         option(
@@ -138,7 +149,11 @@ def gate(
     source = cluster.given(question.named_cluster)
     case = question.case(Inputs(source, files, namespace, edits or None, reading, _moment(now)), engine)
     check_stdin(*files, *(base or ()), source, autoscale, case.engine.policy, config, *(edits.edits or ()))
-    _finish(ask(question, case), output, reports)
+    if explain:
+        explained(question, case, explain, output, everything=False)
+    result = ask(question, case)
+    result.asked_by(command())
+    _finish(result, output, reports)
 
 
 def _reports(given: Sequence[str]) -> list[tuple[Formats, str]]:

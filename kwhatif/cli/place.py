@@ -11,12 +11,14 @@ import typer
 
 from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
+from kwhatif.cli.explained import command, explained
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
     AutoscaleGroups,
     CallExtenderBind,
     EngineOptions,
     Everything,
+    Explained,
     Namespace,
     Seed,
     SendingOptions,
@@ -74,6 +76,7 @@ def place(
         ),
     ] = None,
     autoscale: AutoscaleGroups = None,
+    explain: Explained = None,
     seed: Seed = None,
     call_extender_bind: CallExtenderBind = False,
     *,
@@ -103,7 +106,11 @@ def place(
         detailed=output in (Output.wide, Output.json, Output.yaml),
     )
     asked = Inputs(source, paths, namespace, edits or None, reading)
-    result = ask(question, Case(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind)))
+    case = Case(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind))
+    if explain:
+        explained(question, case, explain, output, everything=everything)
+    result = ask(question, case)
+    result.asked_by(command())
     more = list(_besides(result)) if output is Output.name else []
     finish(_rendered(result, output, everything), result.exit_code, [*result.notes, *more])
 
@@ -129,4 +136,7 @@ def _rendered(result: PlaceResult, output: Output, everything: bool) -> str:
         return rendered(result, output, lambda: summary_blocks(result), everything=everything)
     from kwhatif.report.place_text import place_blocks
 
-    return rendered(result, output, lambda: place_blocks(result, wide=output is Output.wide), everything=everything)
+    wide = output is Output.wide
+    return rendered(
+        result, output, lambda: place_blocks(result, wide=wide, everything=everything), everything=everything
+    )

@@ -149,6 +149,8 @@ class Session:
     def apart(self) -> Session:
         """A session of a copy of the cluster, to try something in."""
         other = copy.copy(self)
+        # What was worked out of the cluster is about that one.
+        other.__dict__.pop("budgets", None)
         other.driver, other._uids = self.driver.apart(), None
         other.cluster = other.driver.cluster
         return other
