@@ -63,6 +63,12 @@ demo: $(INSTALLED) ## place the sample pods on the sample cluster, and explain o
 test: $(INSTALLED_DEV) ## run the tests (ARGS='-k taints' to choose)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 $(ARGS)
 
+.PHONY: test-browser
+test-browser: $(INSTALLED_DEV) ## open reports in a real Chromium, which is installed where apt-get may (ARGS as for test)
+	$(LOCKED) .ci/requirements-browser.txt
+	@KWHATIF_CHROMIUM=$$(.ci/chromium --install) && export KWHATIF_CHROMIUM && \
+		$(BIN)/python -m pytest -n 0 tests/browser $(ARGS)
+
 .PHONY: coverage
 coverage: $(INSTALLED_DEV) ## run the tests and see that they reach as many lines as pyproject.toml wants
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --cov --cov-report=term $(ARGS)
@@ -126,6 +132,7 @@ lock: ## renew .ci/requirements*.txt when dependencies have changed (ARGS=--upgr
 	$(PIP) install uv
 	$(COMPILE) --group build --extra dev -o .ci/requirements-dev.txt
 	$(COMPILE) --constraints .ci/requirements-dev.txt --group build -o .ci/requirements.txt
+	$(COMPILE) --constraints .ci/requirements-dev.txt --group browser -o .ci/requirements-browser.txt
 	$(COMPILE) --constraints .ci/requirements-dev.txt --group release -o .ci/requirements-release.txt
 
 .PHONY: clean

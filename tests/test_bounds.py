@@ -20,7 +20,6 @@ def told(name: str, value: float) -> str:
         "DEPTH": "levels",
         "BYTES_EACH": "bytes",
         "MANY": "lists and mappings",
-        "YAML_VALUES": "keys and values",
         "ALIASED_VALUES": "values",
         "EMPTY_PAGES": "pages",
     }

@@ -20,6 +20,7 @@ from kwhatif.cli.options import (
     option,
 )
 from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.cli.reports import ReportFiles, is_mapped, reports_of, written
 from kwhatif.whatif.stages.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -41,6 +42,7 @@ def capacity(
         int, typer.Option("--at-least", metavar="N", min=0, help="Exit with 1 if fewer than N fit.")
     ] = 1,
     limit: Annotated[int | None, option("--limit", metavar="N", min=0, help="Stop counting at N.")] = None,
+    report: ReportFiles = None,
     everything: Everything = False,
     output: TablesOutput = Tables.table,
     *,
@@ -60,9 +62,12 @@ def capacity(
     from kwhatif.whatif.stages.question import Case
     from kwhatif.whatif.stages.sequence import ask
 
+    reports = reports_of(report)
     source = cluster.required()
     check_stdin(*files, source, engine.policy, *(edits.edits or ()))
     question = Capacity(release=release, at_least=at_least, limit=limit)
-    result = ask(question, Case(Inputs(source, files, namespace, edits or None, reading), engine))
+    asked = Inputs(source, files, namespace, edits or None, reading, mapped=is_mapped(reports))
+    result = ask(question, Case(asked, engine))
+    written(reports, result, lambda: capacity_blocks(result))
     text = rendered(result, output, lambda: capacity_blocks(result), everything=everything)
     finish(text, result.exit_code, result.notes)

@@ -20,6 +20,7 @@ from kwhatif.cli.options import (
     option,
 )
 from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.cli.reports import ReportFiles, is_mapped, reports_of, written
 from kwhatif.whatif.stages.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -65,6 +66,7 @@ def diff(
     ] = None,
     namespace: Namespace = "default",
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 even if something differs.")] = False,
+    report: ReportFiles = None,
     everything: Everything = False,
     output: TablesOutput = Tables.table,
     *,
@@ -84,11 +86,13 @@ def diff(
     from kwhatif.whatif.diff.question import Diff
     from kwhatif.whatif.stages.sequence import ask
 
+    reports = reports_of(report)
     both, a, b, policies, against = files or [], old or [], new or [], policy or [], against_snapshot or []
     source = cluster.required()
     check_stdin(*both, *a, *b, source, *against, *policies, *(edits.edits or ()))
     question = Diff([source, against] if against else [source], policies, both, a, b, replay or ())
-    inputs = Inputs(namespace=namespace, edits=edits or None, reading=reading)
+    inputs = Inputs(namespace=namespace, edits=edits or None, reading=reading, mapped=is_mapped(reports))
     result = ask(question, *question.cases(inputs, engine))
+    written(reports, result, lambda: diff_blocks(result, everything=everything))
     text = rendered(result, output, lambda: diff_blocks(result, everything=everything), everything=everything)
     finish(text, 0 if exit_zero else result.exit_code, result.notes)

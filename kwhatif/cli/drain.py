@@ -20,6 +20,7 @@ from kwhatif.cli.options import (
     option,
 )
 from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.cli.reports import ReportFiles, is_mapped, reports_of, written
 from kwhatif.whatif.stages.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -53,6 +54,7 @@ def drain(
         ),
     ] = None,
     namespace: Namespace = "default",
+    report: ReportFiles = None,
     everything: Everything = False,
     output: TablesOutput = Tables.table,
     *,
@@ -73,10 +75,12 @@ def drain(
     from kwhatif.whatif.stages.question import Case
     from kwhatif.whatif.stages.sequence import ask
 
-    files = filename or []
+    files, reports = filename or [], reports_of(report)
     source = cluster.required()
     check_stdin(*files, source, engine.policy, *(edits.edits or ()))
     question = Drain(nodes, ignore_daemonsets, delete_emptydir_data, force)
-    result = ask(question, Case(Inputs(source, files, namespace, edits or None, reading), engine))
+    asked = Inputs(source, files, namespace, edits or None, reading, mapped=is_mapped(reports))
+    result = ask(question, Case(asked, engine))
+    written(reports, result, lambda: drain_blocks(result))
     text = rendered(result, output, lambda: drain_blocks(result), everything=everything)
     finish(text, result.exit_code, result.notes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -14,19 +13,10 @@ import typer
 
 from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.explained import command, explained
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import (
-    AutoscaleGroups,
-    EngineOptions,
-    Explained,
-    Namespace,
-    Seed,
-    SendingOptions,
-    argument,
-    option,
-)
-from kwhatif.cli.output import check_stdin, finish, new_file
+from kwhatif.cli.options import AutoscaleGroups, EngineOptions, Namespace, Seed, SendingOptions, argument, option
+from kwhatif.cli.output import check_stdin, finish
+from kwhatif.cli.reports import HTML, Reports, is_mapped, page, reports_of, write_reports
 from kwhatif.cli.terminal import screen
 from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.inputs import Inputs
@@ -97,7 +87,9 @@ def gate(
     report: Annotated[
         list[str] | None,
         option(
-            "--report", metavar="FORMAT=FILE", help="Also write a report to a file, in any format of -o (repeatable)."
+            "--report",
+            metavar="FORMAT=FILE",
+            help="Also write a report to a file, in any format of -o, or html, a page to look at (repeatable).",
         ),
     ] = None,
     recursive: Annotated[
@@ -107,7 +99,6 @@ def gate(
         bool, typer.Option("--with-pending", help="The snapshot's own pending pods compete for room, too.")
     ] = False,
     autoscale: AutoscaleGroups = None,
-    explain: Explained = None,
     now: Annotated[
         str | None,
         option(
@@ -134,7 +125,7 @@ def gate(
     from kwhatif.whatif.gate.question import Gate
     from kwhatif.whatif.stages.sequence import ask
 
-    reports = _reports(report or ())
+    reports = reports_of(report, [HTML, *Formats])
     question = Gate(
         base=base,
         config=config,
@@ -147,26 +138,10 @@ def gate(
     )
     engine = dataclasses.replace(engine, policy=engine.policy or os.environ.get("KWHATIF_POLICY"))
     source = cluster.given(question.named_cluster)
-    case = question.case(Inputs(source, files, namespace, edits or None, reading, _moment(now)), engine)
+    asked = Inputs(source, files, namespace, edits or None, reading, _moment(now), is_mapped(reports))
+    case = question.case(asked, engine)
     check_stdin(*files, *(base or ()), source, autoscale, case.engine.policy, config, *(edits.edits or ()))
-    if explain:
-        explained(question, case, explain, output, everything=False)
-    result = ask(question, case)
-    result.asked_by(command())
-    _finish(result, output, reports)
-
-
-def _reports(given: Sequence[str]) -> list[tuple[Formats, str]]:
-    """Format and file of each --report. Raises UsageError."""
-    reports: list[tuple[Formats, str]] = []
-    for text in given:
-        name, equals, path = text.partition("=")
-        if name not in list(Formats) or not equals or not path:
-            raise UsageError(f"--report {text}: expected FORMAT=FILE with a format out of {', '.join(Formats)}")
-        if path in [other for _, other in reports]:
-            raise UsageError(f"--report {text}: another report is to be written there")
-        reports.append((Formats(name), path))
-    return reports
+    _finish(ask(question, case), output, reports)
 
 
 def _moment(text: str | None) -> datetime | None:
@@ -180,14 +155,11 @@ def _moment(text: str | None) -> datetime | None:
     raise UsageError(f"--now {text}: expected a time such as 2026-03-01T12:00:00Z")
 
 
-def _finish(result: GateResult, output: Formats, reports: Sequence[tuple[Formats, str]]) -> None:
+def _finish(result: GateResult, output: Formats, reports: Reports) -> None:
     """Print the one report and write the others, which have to be rendered all before any is written."""
     from kwhatif.report.gate_formats import FORMATS
     from kwhatif.report.gate_table import WIDTH, gate_table
 
-    texts = [(path, FORMATS[name](result)) for name, path in reports]
     text = gate_table(result, screen(WIDTH)) if output is Formats.table else FORMATS[output](result)
-    for path, content in texts:
-        with new_file(path) as file:
-            file.write(content.encode("utf-8", "backslashreplace"))
+    write_reports(reports, lambda name: page(result) if name == HTML else FORMATS[name](result))
     finish(text, result.exit_code, result.notes)

@@ -11,14 +11,12 @@ import typer
 
 from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.explained import command, explained
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
     AutoscaleGroups,
     CallExtenderBind,
     EngineOptions,
     Everything,
-    Explained,
     Namespace,
     Seed,
     SendingOptions,
@@ -26,6 +24,7 @@ from kwhatif.cli.options import (
     option,
 )
 from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.cli.reports import ReportFiles, is_mapped, reports_of, written
 from kwhatif.results.amounts import counted
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -75,8 +74,8 @@ def place(
             help="Write the cluster afterwards, to ask further; packed if it ends in .gz or .zst.",
         ),
     ] = None,
+    report: ReportFiles = None,
     autoscale: AutoscaleGroups = None,
-    explain: Explained = None,
     seed: Seed = None,
     call_extender_bind: CallExtenderBind = False,
     *,
@@ -89,11 +88,12 @@ def place(
 
     Exit codes: 0 all pods are placed, 1 a pod is not, 2 usage or input error.
     """
+    from kwhatif.report.place_text import place_blocks
     from kwhatif.whatif.place.question import Place
     from kwhatif.whatif.stages.question import Case
     from kwhatif.whatif.stages.sequence import ask
 
-    paths = [*(files or ()), *(filename or ())]
+    paths, reports = [*(files or ()), *(filename or ())], reports_of(report)
     source = cluster.required()
     check_stdin(*paths, source, autoscale, engine.policy, *(edits.edits or ()))
     question = Place(
@@ -103,15 +103,12 @@ def place(
         seed=seed,
         write=write_snapshot or "",
         autoscale=autoscale or "",
-        detailed=output in (Output.wide, Output.json, Output.yaml),
+        detailed=output in (Output.wide, Output.json, Output.yaml) or bool(reports),
     )
-    asked = Inputs(source, paths, namespace, edits or None, reading)
-    case = Case(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind))
-    if explain:
-        explained(question, case, explain, output, everything=everything)
-    result = ask(question, case)
-    result.asked_by(command())
+    asked = Inputs(source, paths, namespace, edits or None, reading, mapped=is_mapped(reports))
+    result = ask(question, Case(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind)))
     more = list(_besides(result)) if output is Output.name else []
+    written(reports, result, lambda: place_blocks(result))
     finish(_rendered(result, output, everything), result.exit_code, [*result.notes, *more])
 
 
@@ -136,7 +133,4 @@ def _rendered(result: PlaceResult, output: Output, everything: bool) -> str:
         return rendered(result, output, lambda: summary_blocks(result), everything=everything)
     from kwhatif.report.place_text import place_blocks
 
-    wide = output is Output.wide
-    return rendered(
-        result, output, lambda: place_blocks(result, wide=wide, everything=everything), everything=everything
-    )
+    return rendered(result, output, lambda: place_blocks(result, wide=output is Output.wide), everything=everything)

@@ -12,6 +12,7 @@ from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import Without, grouped
 from kwhatif.cli.options import Tables, TablesOutput, argument, option
 from kwhatif.cli.output import finish, rendered
+from kwhatif.cli.reports import ReportFiles, is_mapped, reports_of, written
 from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.notes import Notes
 
@@ -34,6 +35,7 @@ def info(
         ),
     ] = "",
     nodes: Annotated[bool, typer.Option("--nodes", help="List each node, too.")] = False,
+    report: ReportFiles = None,
     output: TablesOutput = Tables.table,
     *,
     cluster: Annotated[ClusterOptions, Without("snapshot")],
@@ -53,6 +55,7 @@ def info(
     from kwhatif.whatif.info.info import info as ask
     from kwhatif.whatif.stages.clusters import snapshot_of, with_edits
 
+    reports = reports_of(report)
     source = dataclasses.replace(cluster, snapshot=files).required()
     check_stdin(source, *(edits.edits or ()))
     notes = Notes()
@@ -62,6 +65,14 @@ def info(
         raise UsageError(f"--by {by}: no node has this label")
     features = features_of()
     result = ask(
-        snapshot, features, datetime.now(UTC), by=by, nodes=nodes, devices=lambda given: device_uses(given, features)
+        snapshot,
+        features,
+        datetime.now(UTC),
+        by=by,
+        nodes=nodes,
+        devices=lambda given: device_uses(given, features),
+        mapped=is_mapped(reports),
     )
+    result.noted(notes)
+    written(reports, result, lambda: info_blocks(result))
     finish(rendered(result, output, lambda: info_blocks(result)), result.exit_code, notes)

@@ -70,14 +70,7 @@ class Table:
     nodes: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Commands:
-    """Commands to go on with, one a line, which no line is broken of: they are copied."""
-
-    texts: tuple[str, ...]
-
-
-Block = Verdict | Heading | Facts | Lines | Table | Commands
+Block = Verdict | Heading | Facts | Lines | Table
 
 
 def titled(

@@ -9,18 +9,13 @@ from kwhatif.results.place import FailedCreate, Placement, Refusal, Score, Victi
 
 
 class Blocker(Value, frozen=True, kw_only=True):
-    """One reason why a node is out. ``reported`` marks those that upstream's message counts.
-
-    ``short`` is how much of what the pod asks for is missing there, as a share: 0.25 of its cpu; 0 where nothing is
-    counted.
-    """
+    """One reason why a node is out. ``reported`` marks those that upstream's message counts."""
 
     plugin: str
     reason: str
     detail: str = ""
     reported: bool = False
     resolvable: bool = True
-    short: float = 0.0
 
 
 class NodeReport(Value, frozen=True, kw_only=True):
@@ -69,11 +64,7 @@ class Comparison(Value, frozen=True, kw_only=True):
 
 
 class PodReport(Value, frozen=True, kw_only=True):
-    """Why a pod goes where it goes, or why it goes nowhere.
-
-    ``state`` says in which state of the cluster, if not in that of the snapshot. ``alike`` are pods of the same
-    workload that come to the same, on another node maybe; they are not explained by themselves.
-    """
+    """Why a pod goes where it goes, or why it goes nowhere."""
 
     pod: str
     placement: Placement
@@ -83,8 +74,6 @@ class PodReport(Value, frozen=True, kw_only=True):
     fixes: tuple[Fix, ...] = ()
     tried: int = 0
     comparison: Comparison | None = None
-    state: str = ""
-    alike: tuple[Placement, ...] = ()
 
     @property
     def good(self) -> bool:

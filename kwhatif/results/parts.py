@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import msgspec
+
+from kwhatif.results.cluster_map import ClusterMap
 
 API_VERSION = "kwhatif.dev/v1"
 
@@ -77,17 +78,14 @@ class Result(Value, frozen=True, kw_only=True, dict=True):
         self.__dict__["notes"] = tuple(notes)
 
     @property
-    def again(self) -> str:
-        """The command that was answered, without what is about its output, if it was one; no part of the answer."""
-        return str(self.__dict__.get("again", ""))
+    def cluster_map(self) -> ClusterMap | None:
+        """The cluster that this is about, if a map was asked for; like the notes no part of the answer."""
+        found: ClusterMap | None = self.__dict__.get("cluster_map")
+        return found
 
-    def asked_by(self, command: str) -> None:
-        """Keep the command beside the answer, as long as this very value is there."""
-        self.__dict__["again"] = command
-
-    def explaining(self, pod: str) -> str:
-        """The command that explains a pod in the state in which it was tried; nothing where no command was asked."""
-        return f"{self.again} --explain {shlex.quote(pod)}" if self.again and pod else ""
+    def mapped(self, found: ClusterMap) -> None:
+        """Keep a map beside the answer, as long as this very value is there."""
+        self.__dict__["cluster_map"] = found
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer as plain values, with the keys of ``-o json``."""

@@ -34,7 +34,7 @@ def out(tmp_path: Path) -> str:
 def test_the_stages_are_these() -> None:
     assert [stage.__name__ for stage in STAGES] == [
         *("load", "edit", "rules", "expand"),
-        *("merge", "session", "answer", "fidelity"),
+        *("merge", "session", "answer", "fidelity", "mapping"),
     ]
 
 

@@ -57,6 +57,11 @@ class Side:
 
 def diff(a: Side, b: Side) -> DecisionDiff:
     """Compare: each side's pods are scheduled, then its updates rolled out."""
+    return compared(a, b)[0]
+
+
+def compared(a: Side, b: Side) -> tuple[DecisionDiff, tuple[Session, Session]]:
+    """The same, and how it leaves the two clusters."""
     run_a = _run(a, {}, {})
     chosen = _choices(run_a.placements)
     known = ({item.pod.key: item.owner for item in side.asked} for side in (a, b))
@@ -75,7 +80,7 @@ def diff(a: Side, b: Side) -> DecisionDiff:
     of_a = _run(a, {}, of_b, only_expected=True).scores if of_b else {}
     changes = [_explained(change, of_a, moved) for change in _changes(matched, run_a.placements, run_b.placements)]
     tried = {placement.pod for run in (run_a, run_b) for placement in run.placements}
-    return DecisionDiff(
+    result = DecisionDiff(
         a=_told(a, run_a),
         b=_told(b, run_b),
         pods=sum(any(end is not None and end.pod in tried for end in pair) for pair in matched),
@@ -87,6 +92,7 @@ def diff(a: Side, b: Side) -> DecisionDiff:
         skews=tuple(skews(run_a.session.cluster, run_b.session.cluster)),
         rules=tuple(_rules(run_a.session.setup.features, run_b.session.setup.features, changes)),
     )
+    return result, (run_a.session, run_b.session)
 
 
 def _told(side: Side, run: _Ran) -> SideResult:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar, cast
 from kwhatif.api.core import Pod
 from kwhatif.errors import UsageError
 from kwhatif.results.diff import DecisionDiff
-from kwhatif.whatif.diff.diff import Side, diff
+from kwhatif.whatif.diff.diff import Side, compared
 from kwhatif.whatif.diff.replay import Replayed, replay
 from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.session import Asked, pending_pods
@@ -108,7 +108,8 @@ class Diff(Question[DecisionDiff]):
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> DecisionDiff:
         a, b = (self._side(number, cast("_Case", case)) for number, case in enumerate(cases))
-        return diff(a, b)
+        result, (cases[0].session, cases[1].session) = compared(a, b)
+        return result
 
     def _side(self, number: int, case: _Case) -> Side:
         # An update can be begun once: each run needs its own.

@@ -64,7 +64,8 @@ class Drain(Question[DrainResult]):
             daemon_sets = {f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in known}
         filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
         names = dict.fromkeys(node.name for node in self._chosen(case))
-        result = drain(case.new_session(), list(names), filters)
+        case.session = case.new_session()
+        result = drain(case.session, list(names), filters)
         if before is not None:
             told = dict.fromkeys((*before.fidelity.gaps, *result.fidelity.gaps))
             fidelity = msgspec.structs.replace(result.fidelity, gaps=tuple(told))

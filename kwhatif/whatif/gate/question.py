@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import cast
+from typing import ClassVar, cast
 
 from kwhatif.errors import UsageError
 from kwhatif.results.gate import GateResult
@@ -32,7 +32,7 @@ class Gate(Question[GateResult]):
     none of them can help counts as without a node.
     """
 
-    tells_merged = False
+    tells_merged: ClassVar[bool] = False
 
     base: Files | None = None
     config: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -22,12 +22,11 @@ from kwhatif.results.snapshot_info import (
 )
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
-from kwhatif.whatif.info.pools import pool_of, zone_of
-from kwhatif.whatif.info.usage import Requests, pods_by_node, room_of
+from kwhatif.whatif.info.pools import is_ready, pool_of, zone_of
+from kwhatif.whatif.info.usage import Requests, place_of, pods_by_node, room_of
+from kwhatif.whatif.stages.mapping import Look, map_of
 
 MOST_REASONS = 10
-_FIRST = ("cpu", "memory", "ephemeral-storage", "pods")
-"""The order of these resources; the others follow by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +53,11 @@ def info(
     by: str = "",
     nodes: bool = False,
     devices: Callable[[Snapshot], Sequence[DeviceUse]] | None = None,
+    mapped: bool = False,
 ) -> InfoResult:
     """The snapshot in numbers. ``by`` is the label that says the pool, ``nodes`` asks for each node by itself.
 
-    ``devices`` counts the devices of the snapshot's resource slices, if somebody can.
+    ``devices`` counts the devices of the snapshot's resource slices, if somebody can. ``mapped``: with a map besides.
     """
     pods = snapshot.objects.of(Pod)
     rows = _rows(snapshot.objects.of(Node), pods, features, by)
@@ -65,7 +65,7 @@ def info(
     for row in rows:
         groups.setdefault((row.pool, row.zone), []).append(row)
     taken = snapshot.taken_at
-    return InfoResult(
+    result = InfoResult(
         source=snapshot.source,
         kubernetes_version=snapshot.kubernetes_version,
         taken_at=taken,
@@ -84,6 +84,20 @@ def info(
         devices=tuple(devices(snapshot)) if devices else (),
         nodes=tuple(_node(row) for row in rows) if nodes else (),
     )
+    if mapped:
+        result.mapped(map_of({"now": _look(rows, pods, features)}, by))
+    return result
+
+
+def _look(rows: Sequence[_Row], pods: Sequence[Pod], features: Features) -> Look:
+    requests = Requests(features)
+    found: dict[str, tuple[str, Mapping[str, int]]] = {}
+    asks: dict[int, Mapping[str, int]] = {}
+    for pod in pods:
+        if (pod.status.phase or "") not in FINISHED:
+            amounts = requests.of(pod)
+            found[pod.key] = (pod.spec.node_name or "", asks.setdefault(id(amounts), {**amounts, "pods": 1}))
+    return Look([(row.node, row.allocatable) for row in rows], found)
 
 
 def _rows(nodes: Sequence[Node], pods: Sequence[Pod], features: Features, by: str) -> list[_Row]:
@@ -96,8 +110,7 @@ def _rows(nodes: Sequence[Node], pods: Sequence[Pod], features: Features, by: st
             requested.update(requests.of(pod))
         requested["pods"] = len(mine)
         allocatable = room_of(node)
-        ready = all(c.status == "True" for c in node.status.conditions or () if c.type == "Ready")
-        cordoned = bool(node.spec.unschedulable)
+        ready, cordoned = is_ready(node), bool(node.spec.unschedulable)
         rows.append(_Row(node, pool_of(node, by), zone_of(node), ready, cordoned, len(mine), allocatable, requested))
     return rows
 
@@ -118,7 +131,7 @@ def _resources(rows: Sequence[_Row]) -> tuple[ResourceUse, ...]:
     """Resources that some node has or some pod on it asks for."""
     names = {name for row in rows for amounts in (row.allocatable, row.requested) for name in amounts}
     found = []
-    for name in sorted(names, key=_place):
+    for name in sorted(names, key=place_of):
         free = {row.node.name: _free(row, name) for row in rows if row.is_open}
         largest = max(free.values(), default=0)
         found.append(
@@ -139,13 +152,9 @@ def _free(row: _Row, resource: str) -> int:
     return max(row.allocatable.get(resource, 0) - row.requested[resource], 0)
 
 
-def _place(resource: str) -> tuple[int, str]:
-    return (_FIRST.index(resource), "") if resource in _FIRST else (len(_FIRST), resource)
-
-
 def _node(row: _Row) -> NodeUse:
     there = {name for amounts in (row.allocatable, row.requested) for name, amount in amounts.items() if amount}
-    names = sorted(there - {"pods"}, key=_place)
+    names = sorted(there - {"pods"}, key=place_of)
     return NodeUse(
         node=row.node.name,
         pool=row.pool,

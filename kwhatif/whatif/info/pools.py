@@ -1,4 +1,4 @@
-"""Which pool and zone a node belongs to, by the labels that those who make nodes put on them."""
+"""Which pool and zone a node belongs to, by the labels that those who make nodes put on them; whether it takes pods."""
 
 from __future__ import annotations
 
@@ -41,6 +41,11 @@ def pool_of(node: Node, by: str = "") -> str:
 def zone_of(node: Node) -> str:
     """The zone, or nothing."""
     return _first(node.metadata.labels or {}, ZONE_LABELS)
+
+
+def is_ready(node: Node) -> bool:
+    """Whether no condition says otherwise."""
+    return all(each.status == "True" for each in node.status.conditions or () if each.type == "Ready")
 
 
 def _first(labels: dict[str, str], keys: tuple[str, ...]) -> str:

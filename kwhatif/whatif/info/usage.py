@@ -46,6 +46,14 @@ def room_of(node: Node) -> dict[str, int]:
     return {**amounts(node.status.for_pods), "pods": most.value() if most else 0}
 
 
+_FIRST = ("cpu", "memory", "ephemeral-storage", "pods")
+
+
+def place_of(resource: str) -> tuple[int, str]:
+    """The order in which people look for resources; those that not every node has follow by name."""
+    return (_FIRST.index(resource), "") if resource in _FIRST else (len(_FIRST), resource)
+
+
 def pods_by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
     """Node name -> the unfinished pods bound to it."""
     found: dict[str, list[Pod]] = {}

@@ -73,6 +73,7 @@ class Inputs:
     """Where the cluster and the manifests are. A snapshot that is given as an object stays as it is.
 
     ``namespace`` is that of manifests which name none; the age of the snapshot is told ``now``, if not by the clock.
+    ``mapped``: the answer comes with a map of the cluster.
     """
 
     snapshot: Source = ()
@@ -81,3 +82,4 @@ class Inputs:
     edits: Edits | None = None
     reading: Reading = Reading()
     now: datetime | None = None
+    mapped: bool = False

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kwhatif.whatif.edits.edited import Edited
     from kwhatif.whatif.expand.expand import Expanded
     from kwhatif.whatif.session import Asked, Session
+    from kwhatif.whatif.stages.mapping import Look
 
 R_co = TypeVar("R_co", bound=Result, covariant=True)
 
@@ -28,8 +29,8 @@ class Case:
     """A cluster, who schedules there, and what comes to it. Every stage adds what it is named after.
 
     ``aside`` are manifests that are not asked about by themselves, but beside the others. ``others`` are kinds of the
-    manifests of which nobody here knows whether they make pods. ``after`` is the cluster as the answer leaves it, where
-    that places pods.
+    manifests of which nobody here knows whether they make pods. ``at_first`` is who was where before anything was
+    asked, if the cluster is to be mapped.
     """
 
     inputs: Inputs
@@ -42,7 +43,7 @@ class Case:
     asked: list[Asked] = field(init=False)
     others: list[str] = field(init=False)
     session: Session = field(init=False)
-    after: Session | None = field(init=False, default=None)
+    at_first: Look | None = None
 
     @property
     def snapshot(self) -> Snapshot:
@@ -52,7 +53,13 @@ class Case:
         """A session of its own, for one run: the cluster as the stages have left it, ready to be scheduled on."""
         from kwhatif.whatif.session import Session
 
-        return Session(self.snapshot, self.setup, covered=self.edited.covered, doubts=self.expanded.doubts, **options)
+        covered, doubts = self.edited.covered, self.expanded.doubts
+        session = Session(self.snapshot, self.setup, covered=covered, doubts=doubts, **options)
+        if self.inputs.mapped and self.at_first is None:
+            from kwhatif.whatif.stages.mapping import look
+
+            self.at_first = look(session.cluster, self.snapshot)
+        return session
 
     @property
     def refused(self) -> dict[str, Any]:
@@ -73,10 +80,10 @@ class Question(ABC, Generic[R_co]):
     """Whether an answer takes more runs of the scheduler than one: it then opens a session for each of them, and the
     case has none of its own."""
 
-    tells_merged: bool = True
+    tells_merged: ClassVar[bool] = True
     """Whether it is worth a note what is put into the snapshot besides pods."""
 
-    anew: bool = False
+    anew: ClassVar[bool] = False
     """Whether workloads are created as if the cluster had none of their names, with all their pods."""
 
     with_pending: bool = False

@@ -140,6 +140,19 @@ def fidelity(inquiry: Inquiry) -> Inquiry:
     return inquiry
 
 
+def mapping(inquiry: Inquiry) -> Inquiry:
+    """The cluster before and after, or that of either side, for those who draw it."""
+    if inquiry.question.schedules and inquiry.cases[0].inputs.mapped:
+        from kwhatif.whatif.stages.mapping import look, map_of
+
+        assert inquiry.result is not None
+        ends = [look(case.session.end, case.snapshot) for case in inquiry.cases]
+        first = inquiry.cases[0].at_first
+        looks = {"A": ends[0], "B": ends[1]} if len(ends) > 1 or first is None else {"before": first, "after": ends[0]}
+        inquiry.result.mapped(map_of(looks))
+    return inquiry
+
+
 STAGES: tuple[Callable[[Inquiry], Inquiry], ...] = (
     load,
     edit,
@@ -149,5 +162,6 @@ STAGES: tuple[Callable[[Inquiry], Inquiry], ...] = (
     session,
     answer,
     fidelity,
+    mapping,
 )
 """In this order, for every question."""

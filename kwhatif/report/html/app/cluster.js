@@ -1,0 +1,65 @@
+// The cluster: nodes in order of zone and pool, pods, who is where in each state, and what that leaves.
+
+const SIGNS = { arrives: '+', leaves: '−', moves: '⇄', waits: '?', stays: '' };
+
+function readCluster() {
+  const map = GIVEN.map;
+  const names = frontCoded(map.nodes.name);
+  const columns = ['zone', 'pool', 'closed', 'taints'].map((name) => column(map.nodes[name]));
+  const nodes = names.map((name, place) => ({
+    place, name, zone: columns[0][place], pool: columns[1][place], closed: columns[2][place],
+    taints: columns[3][place], room: map.rooms[map.nodes.room[place]],
+    arriving: 0, leaving: 0,
+  }));
+  const pods = frontCoded(map.pods.name);
+  const last = map.states.length - 1;
+  const used = map.states.map(() => map.resources.map(() => new Float64Array(nodes.length)));
+  const fates = new Uint8Array(pods.length);
+  const on = map.states.map(() => nodes.map(() => []));
+  map.pods.at.forEach((at, state) => at.forEach((place, pod) => {
+    if (place < 0) return;
+    on[state][place].push(pod);
+    map.asks[map.pods.asks[pod]].forEach((amount, resource) => { used[state][resource][place] += amount; });
+  }));
+  pods.forEach((_, pod) => {
+    const [from, to] = [map.pods.at[0][pod], map.pods.at[last][pod]];
+    fates[pod] = from === to ? (from < 0 ? FATES.indexOf('waits') : 0) : FATES.indexOf(from < 0 ? 'arrives' : to < 0 ? 'leaves' : 'moves');
+    if (from !== to) {
+      if (to >= 0) nodes[to].arriving += 1;
+      if (from >= 0) nodes[from].leaving += 1;
+    }
+  });
+  const places = new Map(names.map((name, place) => [name, place]));
+  const podPlaces = new Map(pods.map((name, place) => [name, place]));
+  return { states: map.states, resources: map.resources, nodes, names, pods, last, used, fates, on, places, podPlaces,
+    at: map.pods.at, asks: map.asks, asksOf: map.pods.asks };
+}
+
+const FATES = ['stays', 'arrives', 'leaves', 'moves', 'waits'];
+
+const CLUSTER = GIVEN.map ? readCluster() : null;
+
+const FACTS = {
+  waiting: pairs(GIVEN.pods.waiting), again: pairs(GIVEN.pods.again), victims: pairs(GIVEN.pods.victims),
+  kept: pairs(GIVEN.pods.kept),
+};
+
+/** The share of a resource that is asked for on a node, null where it has none and nobody asks. */
+function shareOf(state, resource, node) {
+  const room = node.room[resource];
+  const used = CLUSTER.used[state][resource][node.place];
+  if (!room) return used ? Infinity : null;
+  return used / room;
+}
+
+/** What becomes of a pod in words: `stays`, `arrives`, ... */
+function fateOf(pod) {
+  return FATES[CLUSTER.fates[pod]];
+}
+
+const COMPARES = CLUSTER !== null && CLUSTER.states[0] === 'A';
+
+/** The words for what becomes of pods, by fate. */
+const FATE_WORDS = COMPARES
+  ? { stays: 'same in both', arrives: 'only in B', leaves: 'only in A', moves: 'another node in B', waits: 'without a node' }
+  : { stays: 'stays', arrives: 'new here', leaves: 'evicted', moves: 'moved', waits: 'pending' };

@@ -1,0 +1,184 @@
+// The cluster as a map: nodes as tiles by zone and pool, filled by how much of a resource is asked for.
+
+const BANDS = [
+  [0, 'nothing'], [0.25, 'to 25%'], [0.5, 'to 50%'], [0.75, 'to 75%'], [0.9, 'to 90%'], [1, 'to 100%'], [Infinity, 'over 100%'],
+];
+
+function bandOf(share) {
+  if (share === null) return -1;
+  if (share === 0) return 0;
+  return BANDS.findIndex(([most]) => share <= most);
+}
+
+/** What happens on a node, as a sign and in words. */
+function marksOf(node) {
+  const told = [];
+  const drained = DRAINED.get(node.name);
+  if (drained !== undefined) told.push([drained ? '⊗' : '⊘', drained ? 'drained' : 'not drained']);
+  else if (node.closed) told.push(['⊘', node.closed]);
+  if (node.arriving) told.push(['+', `${counted(node.arriving, 'pod')} ${COMPARES ? 'more in B' : 'arrive'}`]);
+  if (node.leaving) told.push(['−', `${counted(node.leaving, 'pod')} ${COMPARES ? 'less in B' : 'leave'}`]);
+  return told;
+}
+
+const DRAINED = new Map((GIVEN.drained || []).map(([name, drained]) => [name, drained]));
+
+function clusterMap() {
+  const { nodes, states, resources } = CLUSTER;
+  let state = CLUSTER.last;
+  const given = resources.map((_, place) => place).filter((place) => nodes.some((node) => node.room[place]));
+  let resource = given[0] || 0;
+  const box = element('div', { class: 'map' });
+  const legend = element('ul', { class: 'legend', 'aria-label': 'Legend' });
+  const said = element('p', { class: 'quiet' });
+
+  function tile(node, many) {
+    const share = shareOf(state, resource, node);
+    const band = bandOf(share);
+    const marks = marksOf(node);
+    const marked = marks.length > 0 && (state === CLUSTER.last || Boolean(node.closed));
+    const changes = node.arriving || node.leaving;
+    const sign = marks.map(([each]) => each).join('');
+    const dark = band >= 0 ? colour(`fill-${band}-ink`) : colour('quiet');
+    return {
+      name: node.name, value: 1, place: node.place,
+      itemStyle: {
+        color: band < 0 ? colour('fill-none') : colour(`fill-${band}`),
+        borderColor: changes ? colour('mark') : node.closed ? colour('quiet') : colour('surface'),
+        borderWidth: changes || node.closed ? (many ? 2 : 3) : 1, gapWidth: 0,
+      },
+      label: {
+        color: dark, fontSize: many ? 10 : 12,
+        formatter: many ? (sign && marked ? sign : '') : `${sign ? `${sign} ` : ''}${node.name}\n${percent(share)}`,
+      },
+    };
+  }
+
+  function options() {
+    const many = nodes.length > 120;
+    const zones = new Map();
+    for (const node of nodes) {
+      const pools = zones.get(node.zone) || new Map();
+      zones.set(node.zone, pools);
+      if (!pools.has(node.pool)) pools.set(node.pool, []);
+      pools.get(node.pool).push(tile(node, many));
+    }
+    const header = (size) => ({
+      show: true, height: size, color: colour('quiet'), fontSize: 11, overflow: 'truncate', padding: [0, 4],
+    });
+    const group = { borderColor: colour('surface'), borderWidth: 3, gapWidth: 3, color: colour('surface') };
+    const data = [...zones].map(([zone, pools]) => ({
+      name: zone || 'no zone', itemStyle: group, upperLabel: header(20),
+      children: [...pools].map(([pool, children]) => ({
+        name: `${pool || 'no pool'} · ${children.length}`, itemStyle: { ...group, borderWidth: 2, gapWidth: 1 }, upperLabel: header(18), children,
+      })),
+    }));
+    return {
+      tooltip: tooltip((at) => (at.data.place === undefined ? at.name : toldNode(nodes[at.data.place], state))),
+      series: [{
+        type: 'treemap', data, roam: false, nodeClick: false, breadcrumb: { show: false }, sort: null, squareRatio: 1,
+        left: 0, right: 0, top: 0, bottom: 0, animation: false,
+        label: { show: true, overflow: 'truncate', lineHeight: 15, position: 'inside', align: 'center', verticalAlign: 'middle' },
+        upperLabel: { show: true }, itemStyle: { borderColor: colour('surface') },
+        emphasis: { itemStyle: { borderColor: colour('ink') }, upperLabel: { show: true, color: colour('ink') } },
+        visualMin: 0, visualMax: 1, visibleMin: 0, childrenVisibleMin: 0,
+      }],
+    };
+  }
+
+  function describe() {
+    const total = nodes.reduce((sum, node) => sum + node.room[resource], 0);
+    const used = CLUSTER.used[state][resource].reduce((sum, each) => sum + each, 0);
+    const words = { now: '', before: ' before', after: ' afterwards', A: ' in A', B: ' in B' }[states[state]];
+    const name = resources[resource];
+    return `${counted(nodes.length, 'node')}. ${name} asked for${words}: ${spelled(name, used)} of ${spelled(name, total)}${total ? ` (${percent(used / total)})` : ''}.`;
+  }
+
+  const map = drawnChart(box, '', options, (at) => { if (at.data && at.data.place !== undefined) openNode(nodes[at.data.place]); });
+
+  function changed() {
+    map.again();
+    said.textContent = describe();
+    box.setAttribute('aria-label', `Map of the cluster. ${describe()} The table of nodes below says the same.`);
+    say(describe());
+  }
+
+  box.setAttribute('tabindex', '0');
+  let at = -1;
+  box.addEventListener('keydown', (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (step) {
+      at = (at + step + nodes.length) % nodes.length;
+      map.chart().dispatchAction({ type: 'downplay', seriesIndex: 0 });
+      map.chart().dispatchAction({ type: 'highlight', seriesIndex: 0, name: nodes[at].name });
+      map.chart().dispatchAction({ type: 'showTip', seriesIndex: 0, name: nodes[at].name });
+      say(toldNode(nodes[at], state));
+      event.preventDefault();
+    } else if (event.key === 'Enter' && at >= 0) openNode(nodes[at]);
+  });
+
+  legend.append(...BANDS.map(([, words], band) => element('li', {}, element('span', { class: `swatch fill-${band}` }), words)));
+  if (nodes.some((node) => node.arriving || node.leaving)) {
+    legend.append(element('li', {}, element('span', { class: 'swatch marked' }), COMPARES ? '+ more in B, − less in B' : '+ pods arrive, − pods leave'));
+  }
+  if (nodes.some((node) => node.closed) || DRAINED.size) legend.append(element('li', {}, '⊘ cordoned or not ready'));
+  if (DRAINED.size) legend.append(element('li', {}, '⊗ drained'));
+
+  const tools = element('div', { class: 'tools' });
+  const select = element('select', { id: 'fill', onchange: (event) => { resource = Number(event.target.value); changed(); } },
+    ...given.map((place) => element('option', { value: String(place) }, resources[place])));
+  tools.append(element('label', { for: 'fill' }, 'Filled by '), select);
+  if (states.length > 1) {
+    const words = { before: 'Before', after: 'After', A: 'A', B: 'B' };
+    const slider = element('input', {
+      type: 'range', id: 'state', min: '0', max: String(states.length - 1), step: '1', value: String(state),
+      'aria-valuetext': words[states[state]],
+      oninput: (event) => {
+        state = Number(event.target.value);
+        event.target.setAttribute('aria-valuetext', words[states[state]]);
+        changed();
+      },
+    });
+    tools.append(element('span', { class: 'slide' }, element('label', { for: 'state' }, words[states[0]]), slider,
+      element('span', { 'aria-hidden': 'true' }, words[states[1]])));
+  }
+  said.textContent = describe();
+  box.setAttribute('aria-label', `Map of the cluster. ${describe()} The table of nodes below says the same.`);
+  return part('The cluster', tools, said, box, legend, nodeTable());
+}
+
+/** A node in a few lines. */
+function toldNode(node, state) {
+  const lines = [node.name, [node.zone, node.pool].filter(Boolean).join(' · ')];
+  CLUSTER.resources.forEach((name, resource) => {
+    const used = CLUSTER.used[state][resource][node.place];
+    if (node.room[resource] || used) lines.push(`${name}: ${spelled(name, used)} of ${spelled(name, node.room[resource])} (${percent(shareOf(state, resource, node))})`);
+  });
+  lines.push(...marksOf(node).map(([sign, words]) => `${sign} ${words}`));
+  return lines.filter(Boolean).join('\n');
+}
+
+/** The same as the map, for those who read it: a row a node. */
+function nodeTable() {
+  const { nodes, last, resources } = CLUSTER;
+  const shown = resources.map((_, place) => place).filter((place) => resources[place] !== 'ephemeral-storage' && nodes.some((node) => node.room[place])).slice(0, 5);
+  const heads = ['Node', 'Zone', 'Pool', 'State', ...shown.map((place) => resources[place])];
+  const cell = (row, place) => {
+    const node = nodes[row];
+    switch (place) {
+      case 0: return node.name;
+      case 1: return node.zone || '–';
+      case 2: return node.pool || '–';
+      case 3: return marksOf(node).map(([sign, words]) => `${sign} ${words}`).join(', ') || 'open';
+      default: {
+        const [from, to] = [percent(shareOf(0, shown[place - 4], node)), percent(shareOf(last, shown[place - 4], node))];
+        return from === to ? to : `${from} → ${to}`;
+      }
+    }
+  };
+  const table = bigTable({
+    title: 'Nodes', heads, size: nodes.length, cell,
+    drawn: (row, place, text) => (place === 0 ? nodeLink(text) : null), opened: (row) => openNode(nodes[row]),
+  });
+  return element('details', { open: nodes.length <= 12 }, element('summary', {}, `Every node (${nodes.length.toLocaleString('en')})`), table);
+}

@@ -1,0 +1,25 @@
+// The page, put together.
+
+for (const section of GIVEN.sections) for (const block of section.blocks) if ('table' in block) TABLES[block.table].title = section.title;
+noteMentions(TABLES);
+
+const main = byId('main');
+main.append(...[
+  verdictPart(),
+  GIVEN.findings ? findingsPart : null,
+  CLUSTER && CLUSTER.nodes.length ? clusterMap : null,
+  GIVEN.matrices.length ? () => part('Why', ...GIVEN.matrices.map(matrixPart)) : null,
+  CLUSTER && CLUSTER.states.length > 1 ? flowsPart : null,
+  GIVEN.story.time ? storyPart : null,
+  ...GIVEN.sections.map((section) => () => sectionPart(section)),
+  standsOnPart,
+].map((made) => (typeof made === 'function' ? made() : made)).filter(Boolean));
+
+LATER.forEach((draw) => draw());
+beginSearch();
+
+byId('parts').append(...[...main.querySelectorAll('section > h2')].map((heading) => element('a', { href: `#${heading.parentElement.id}` }, heading.textContent)));
+onPrint(() => { printing = true; document.documentElement.classList.add('printing'); }, () => { printing = false; document.documentElement.classList.remove('printing'); });
+PRINT.before.unshift(PRINT.before.pop());
+PRINT.after.unshift(PRINT.after.pop());
+document.documentElement.classList.add('ready');

@@ -1,0 +1,173 @@
+"""What a page shows, by question: the verdict, what it stands on, and all the report has to say, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table, Verdict
+from kwhatif.report.capacity_text import capacity_blocks
+from kwhatif.report.diff_text import diff_blocks
+from kwhatif.report.drain_text import drain_blocks
+from kwhatif.report.expand_text import refusal_blocks
+from kwhatif.report.fidelity_text import edited, fidelity_blocks, standing
+from kwhatif.report.html.gate_content import gate_answer, gate_blocks
+from kwhatif.report.place_text import place_blocks
+from kwhatif.report.snapshot_info_text import info_blocks
+from kwhatif.results.amounts import counted
+from kwhatif.results.capacity import CapacityResult
+from kwhatif.results.diff import DecisionDiff
+from kwhatif.results.drain import DrainResult
+from kwhatif.results.explain import ExplainResult
+from kwhatif.results.gate import GateResult
+from kwhatif.results.parts import Result
+from kwhatif.results.place import PlaceResult
+from kwhatif.results.snapshot_info import InfoResult
+
+MOST_PODS_OF_A_GAP = 50
+MOST_MOVES_EXPLAINED = 30
+
+
+Answer = tuple[str, str]
+"""A tone, which a colour and a sign stand for, and a few words."""
+
+
+def _yes_or_no(yes: str, no: str, tone: str = "bad") -> Callable[[Result], Answer]:
+    return lambda result: (tone, no) if result.exit_code else ("good", yes)
+
+
+@dataclass(frozen=True)
+class Question:
+    """How a result is told: the name of the question, the answer at a glance, the blocks, and a title for the first of
+    them; a ``verdict`` where no block is one.
+    """
+
+    name: str
+    answer: Callable[[Any], Answer]
+    blocks: Callable[[Any], list[Block]]
+    title: str
+    verdict: Callable[[Any], str] = lambda result: ""
+
+
+QUESTIONS: dict[type[Result], Question] = {
+    PlaceResult: Question(
+        "place", _yes_or_no("Every pod has a node", "Not every pod has a node"), place_blocks, "Pods"
+    ),
+    ExplainResult: Question(
+        "explain",
+        _yes_or_no("Every pod finds a node", "Not every pod finds a node"),
+        lambda result: refusal_blocks(result.refusals, result.failed),
+        "Refused",
+        lambda result: f"{counted(len(result.pods), 'pod')} explained, {counted(result.nodes, 'node')}",
+    ),
+    GateResult: Question("gate", gate_answer, gate_blocks, "Change"),
+    DrainResult: Question(
+        "drain",
+        _yes_or_no("The nodes can be drained", "The drain leaves something behind"),
+        drain_blocks,
+        "Nodes to drain",
+    ),
+    CapacityResult: Question("capacity", _yes_or_no("It fits", "Not enough fits"), capacity_blocks, "What ends it"),
+    DecisionDiff: Question(
+        "diff",
+        _yes_or_no("No difference", "They differ", "differs"),
+        lambda result: diff_blocks(result, everything=len(result.changes) <= MOST_MOVES_EXPLAINED),
+        "What is compared",
+    ),
+    InfoResult: Question(
+        "snapshot info",
+        lambda result: ("plain", "What is in the snapshot"),
+        info_blocks,
+        "The snapshot",
+        lambda result: f"{_sum_of(result, 'nodes', 'node')}, {_sum_of(result, 'pods', 'pod')} on them",
+    ),
+}
+"""The results that can be told as a page."""
+
+
+def _sum_of(result: InfoResult, field: str, one: str) -> str:
+    return counted(sum(getattr(group, field) for group in result.groups), one)
+
+
+def verdict_of(result: Result, blocks: Iterable[Block]) -> dict[str, str]:
+    """The answer: its tone, a few words, and the sentence that every report of it begins with."""
+    question = QUESTIONS[type(result)]
+    told = next((block.text for block in blocks if isinstance(block, Verdict)), "") or question.verdict(result)
+    tone, words = question.answer(result)
+    return {"tone": tone, "words": words, "text": told}
+
+
+def stands_on(result: Result) -> list[dict[str, Any]]:
+    """The rules and the snapshot, of each side where they differ, and the gaps, those first that touch a pod."""
+    told = list(dict.fromkeys(result.stands_on))
+    return [
+        {
+            "side": side if len(told) > 1 else "",
+            "lines": [standing(each), *edited(each.edits)],
+            "gaps": [
+                {"what": gap.what, "effect": gap.effect, "pods": gap.pods[:MOST_PODS_OF_A_GAP], "number": len(gap.pods)}
+                for gap in sorted(each.gaps, key=lambda gap: not gap.pods)
+            ],
+        }
+        for side, each in zip(("A", "B"), told, strict=False)
+    ]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: a title of ours, and what stands under it."""
+
+    title: str
+    blocks: Sequence[Block]
+
+
+def sections_of(result: Result, blocks: Sequence[Block]) -> list[Section]:
+    """The report's blocks under their headings, but for the verdict and what it stands on, which have their places."""
+    elsewhere = [block for each in result.stands_on for block in fidelity_blocks(each)]
+    elsewhere += [Heading("A STANDS ON"), Heading("B STANDS ON")]
+    found: list[tuple[str, list[Block]]] = []
+    for block in blocks:
+        if isinstance(block, Verdict) or block in elsewhere:
+            continue
+        if isinstance(block, Heading) and block.text.startswith(_WHY) and found and found[-1][0] == _WHY_MOVED:
+            found[-1][1].append(block)
+        elif isinstance(block, Heading) and block.text.startswith(_WHY):
+            found.append((_WHY_MOVED, [block]))
+        elif isinstance(block, Heading):
+            found.append((sentence(block.text), []))
+        elif not found:
+            found.append((QUESTIONS[type(result)].title, [block]))
+        else:
+            found[-1][1].append(block)
+    return [Section(title, told) for title, told in found]
+
+
+_WHY, _WHY_MOVED = "WHY ", "Why they moved"
+"""What each pod's scores are told under, and what all of them are."""
+
+
+def sentence(heading: str) -> str:
+    """``VICTIMS of urgent`` as ``Victims of urgent``: words in capitals are ours, and are not shouted here."""
+    words = [word.lower() if word.isupper() and len(word) > 1 else word for word in heading.split(" ")]
+    text = " ".join(words)
+    return text[:1].upper() + text[1:]
+
+
+def tables_of(sections: Iterable[Section]) -> Iterator[Table]:
+    return (block for section in sections for block in section.blocks if isinstance(block, Table))
+
+
+def plain_blocks(blocks: Iterable[Block], first_table: int) -> Iterator[dict[str, Any]]:
+    """Blocks as plain values; tables by their number in the page, from ``first_table`` on."""
+    for block in blocks:
+        match block:
+            case Facts(pairs):
+                yield {"facts": pairs}
+            case Heading(text):
+                yield {"heading": sentence(text)}
+            case Lines(texts, listed):
+                yield {"lines": texts, "listed": listed}
+            case Table():
+                yield {"table": first_table}
+                first_table += 1

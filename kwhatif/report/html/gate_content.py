@@ -1,0 +1,67 @@
+"""What a page shows of the gate: its findings beside the lines they are about, the change, the pods and the rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kwhatif.report.blocks import Block, Grouping, Verdict, titled
+from kwhatif.report.gate_words import at, found, judged, place_of
+from kwhatif.results.gate import Finding, GateResult
+
+_ANSWERS = {
+    "pass": ("good", "The gate passes"),
+    "warn": ("warn", "The gate passes with warnings"),
+    "fail": ("bad", "The gate fails"),
+}
+
+
+def gate_answer(result: GateResult) -> tuple[str, str]:
+    """The tone of the verdict, and the verdict in a few words."""
+    return _ANSWERS[result.verdict]
+
+
+def gate_blocks(result: GateResult) -> list[Block]:
+    """Everything but the findings, as tables."""
+    changes = [
+        (
+            change.what,
+            change.subject,
+            change.pods_before,
+            change.pods_after,
+            "; ".join(change.details),
+            at(place_of(change)),
+        )
+        for change in result.changes
+        if change.what != "unchanged"
+    ]
+    pods = [(placement.pod, placement.node or "<none>", placement.reason) for placement in result.placements]
+    rules = [
+        (outcome.rule, outcome.status, outcome.checked, outcome.findings, outcome.threshold, outcome.summary)
+        for outcome in result.rules
+    ]
+    return [
+        Verdict(f"{found(result)}. {judged(result)}", not result.exit_code),
+        *titled("WHAT CHANGES", ("change", "object", "pods before", "pods after", "fields", "where"), changes),
+        *titled("PODS", ("pod", "node", "reason"), pods, None, Grouping("pod", (2,), (0,)), (1,)),
+        *titled("RULES", ("rule", "status", "looked at", "findings", "wanted", "found"), rules),
+    ]
+
+
+def findings_data(result: GateResult) -> list[dict[str, Any]]:
+    """The findings as plain values, then those that are exempted, with the reason."""
+    return [_finding(finding) for finding in result.findings] + [
+        _finding(exemption.finding) | {"exempted": exemption.reason} for exemption in result.exemptions
+    ]
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "level": finding.level,
+        "rule": finding.rule,
+        "about": str(finding.subject or ""),
+        "at": at(place_of(finding)),
+        "title": finding.title,
+        "message": finding.message,
+        "numbers": [(name, str(value)) for name, value in finding.numbers.items()],
+        "hint": finding.hint,
+    }
