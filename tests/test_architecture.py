@@ -354,6 +354,13 @@ def test_nothing_is_written_but_as_a_draft() -> None:
     assert openers("wxa+") | others == set(WRITERS)
 
 
+def test_what_a_path_leads_to_is_asked_in_a_way_that_knows_no_impossible_paths() -> None:
+    # Path.is_file() raises OSError for a name that is too long; os.path.isfile() says no.
+    asked = ("exists", "is_file", "is_dir", "is_symlink")
+    found = {(module, name) for module, name, call in calls() if name.rpartition(".")[2] in asked and not call.args}
+    assert found == set()
+
+
 def test_no_thread_builds_a_decoder_while_another_one_does() -> None:
     building = ("msgspec.json.decode", "msgspec.json.Decoder", "msgspec.convert", "msgspec.yaml.decode")
     assert {module for module, name, _ in calls() if name in building} == set(DECODERS)

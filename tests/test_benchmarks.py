@@ -121,3 +121,11 @@ def test_an_autoscaler_adds_nodes_and_removes_nodes() -> None:
     up, down = run("autoscaler.py", "--nodes", "20", "--pods", "60", "--pending", "40", "--groups", "4")
     assert (up["pending"], up["triggered"] > 0, up["grown"] > 0) == (40, True, True)
     assert down["candidates"] == 20 == down["unneeded"] + down["unremovable"]
+
+
+@pytest.mark.parametrize(("nodes", "pods"), [("30", "200"), ("150", "400")])
+def test_a_day_that_our_own_scheduler_made_is_backtested_without_a_difference(nodes: str, pods: str) -> None:
+    (line,) = run("backtest.py", "--nodes", nodes, "--pods", pods, "--deployments", "10")
+    counted = {what: (line[what]["total"], line[what]["same"] + line[what]["tied"]) for what in ("bound", "refused")}
+    placed = int(pods) * 9 // 10
+    assert counted == {"bound": (placed, placed), "refused": (int(pods) - placed, int(pods) - placed)}

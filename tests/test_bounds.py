@@ -20,6 +20,7 @@ def told(name: str, value: float) -> str:
         "DEPTH": "levels",
         "BYTES_EACH": "bytes",
         "MANY": "lists and mappings",
+        "YAML_VALUES": "keys and values",
         "ALIASED_VALUES": "values",
         "EMPTY_PAGES": "pages",
     }

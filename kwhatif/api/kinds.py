@@ -32,7 +32,7 @@ class Kind:
     than scheduling does, or only they do: its objects are kept as plain values. ``template`` is the path to what holds
     the pod template of a workload. A ``rare`` kind is not served by every cluster: where it is not, there are none
     of it. An ``idle`` one is read by nobody here, and no answer lacks anything for it. ``forks`` are other groups, each
-    with a version, in which objects of the same name and form are served.
+    with a version, in which objects of the same name and form are served. ``short`` is how kubectl abbreviates it.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Kind:
     rare: bool = False
     idle: bool = False
     forks: tuple[tuple[str, str], ...] = ()
+    short: str = ""
 
     @property
     def forms(self) -> tuple[Kind, ...]:
@@ -81,19 +82,19 @@ def _idle(group: str, *names: str, namespaced: bool = True) -> Iterator[Kind]:
 
 # What takes longest comes first, since several kinds are read at a time.
 TABLE: tuple[Kind, ...] = (
-    Kind("Pod", struct=core.Pod),
+    Kind("Pod", struct=core.Pod, short="po"),
     Kind("Node", struct=core.Node, namespaced=False),
-    Kind("ReplicaSet", "apps", struct=others.ReplicaSet, whole=True, template=_SPEC),
+    Kind("ReplicaSet", "apps", struct=others.ReplicaSet, whole=True, template=_SPEC, short="rs"),
     Kind("PersistentVolume", struct=others.PersistentVolume, namespaced=False),
     Kind("PersistentVolumeClaim", struct=others.PersistentVolumeClaim),
     Kind("VolumeAttachment", "storage.k8s.io", struct=others.VolumeAttachment, namespaced=False),
     Kind("Job", "batch", whole=True, template=_SPEC),
     Kind("Service", struct=core.Service),
-    Kind("Deployment", "apps", whole=True, template=_SPEC),
-    Kind("StatefulSet", "apps", struct=others.StatefulSet, whole=True, template=_SPEC),
-    Kind("DaemonSet", "apps", whole=True, template=_SPEC),
-    Kind("ReplicationController", struct=core.ReplicationController, whole=True, template=_SPEC),
-    Kind("CronJob", "batch", _BETA, whole=True, template=("spec", "jobTemplate", "spec")),
+    Kind("Deployment", "apps", whole=True, template=_SPEC, short="deploy"),
+    Kind("StatefulSet", "apps", struct=others.StatefulSet, whole=True, template=_SPEC, short="sts"),
+    Kind("DaemonSet", "apps", whole=True, template=_SPEC, short="ds"),
+    Kind("ReplicationController", struct=core.ReplicationController, whole=True, template=_SPEC, short="rc"),
+    Kind("CronJob", "batch", _BETA, whole=True, template=("spec", "jobTemplate", "spec"), short="cj"),
     Kind("Namespace", struct=core.Namespace, namespaced=False),
     Kind("CSINode", "storage.k8s.io", struct=others.CSINode, namespaced=False),
     Kind("CSIDriver", "storage.k8s.io", struct=others.CSIDriver, namespaced=False),
@@ -189,6 +190,17 @@ T = TypeVar("T", bound=Resource)
 def kind_named(name: str) -> Kind:
     """The row of a kind that is in the table."""
     return _BY_NAME[name]
+
+
+def called_kind(kind: str) -> tuple[str, ...]:
+    """What kubectl takes for a kind, in small letters: ``deployment``, ``deployments``, ``deploy``."""
+    short = _BY_NAME[kind].short if kind in _BY_NAME else ""
+    return (kind.lower(), plural_of(kind), *([short] if short else ()))
+
+
+def is_kind(word: str, kind: str) -> bool:
+    """Whether a word means a kind, with or without its group: ``deploy``, ``Deployments.apps``."""
+    return word.lower().partition(".")[0] in called_kind(kind)
 
 
 def spelt(api_version: str, kind: str) -> str:

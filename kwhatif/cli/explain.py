@@ -37,6 +37,14 @@ def explain(
         str | None,
         option("--versus", metavar="NODE", help="Compare this node with the chosen one, or with that of --node."),
     ] = None,
+    after: Annotated[
+        list[str] | None,
+        option(
+            "--after",
+            metavar="FILE",
+            help="Manifests that are placed before: a pod of theirs is explained as it was tried (repeatable).",
+        ),
+    ] = None,
     no_fixes: Annotated[bool, typer.Option("--no-fixes", help="Do not look for changes that would help.")] = False,
     report: ReportFiles = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every node, however many there are.")] = False,
@@ -53,15 +61,24 @@ def explain(
     Exit codes: 0 all pods find a node, 1 a pod does not, 2 usage or input error.
     """
     from kwhatif.report.explain_text import explain_blocks
+    from kwhatif.whatif.explain.as_tried import AsTried
+    from kwhatif.whatif.explain.explain import Looking
     from kwhatif.whatif.explain.question import Explain
+    from kwhatif.whatif.place.question import Place
     from kwhatif.whatif.stages.question import Case
     from kwhatif.whatif.stages.sequence import ask
 
-    words, offered, reports = pods or [], filename or [], reports_of(report)
+    words, offered, before = pods or [], filename or [], after or []
+    reports = reports_of(report)
     source = cluster.required()
-    check_stdin(*words, *offered, source, engine.policy, *(edits.edits or ()))
-    question = Explain(words, offered, namespace, node=node or "", versus=versus or "", fixes=not no_fixes)
-    asked = Inputs(source, edits=edits or None, reading=reading, mapped=is_mapped(reports))
+    check_stdin(*words, *offered, *before, source, engine.policy, *(edits.edits or ()))
+    looking = Looking(node or "", versus or "", not no_fixes)
+    question = (
+        AsTried(Place(), words, namespace, offered, looking)
+        if before
+        else Explain(words, offered, namespace, looking=looking)
+    )
+    asked = Inputs(source, before, namespace or "default", edits or None, reading, mapped=is_mapped(reports))
     result = ask(question, Case(asked, engine))
     written(reports, result, lambda: explain_blocks(result, everything=everything))
     text = rendered(result, output, lambda: explain_blocks(result, everything=everything))

@@ -13,8 +13,18 @@ import typer
 
 from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
+from kwhatif.cli.explained import command, explained
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import AutoscaleGroups, EngineOptions, Namespace, Seed, SendingOptions, argument, option
+from kwhatif.cli.options import (
+    AutoscaleGroups,
+    EngineOptions,
+    Explained,
+    Namespace,
+    Seed,
+    SendingOptions,
+    argument,
+    option,
+)
 from kwhatif.cli.output import check_stdin, finish
 from kwhatif.cli.reports import HTML, Reports, is_mapped, page, reports_of, write_reports
 from kwhatif.cli.terminal import screen
@@ -99,6 +109,7 @@ def gate(
         bool, typer.Option("--with-pending", help="The snapshot's own pending pods compete for room, too.")
     ] = False,
     autoscale: AutoscaleGroups = None,
+    explain: Explained = None,
     now: Annotated[
         str | None,
         option(
@@ -141,7 +152,11 @@ def gate(
     asked = Inputs(source, files, namespace, edits or None, reading, _moment(now), is_mapped(reports))
     case = question.case(asked, engine)
     check_stdin(*files, *(base or ()), source, autoscale, case.engine.policy, config, *(edits.edits or ()))
-    _finish(ask(question, case), output, reports)
+    if explain:
+        explained(question, case, explain, output, everything=False)
+    result = ask(question, case)
+    result.asked_by(command())
+    _finish(result, output, reports)
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -151,6 +151,14 @@ AdmissionPlugins = Annotated[
         help="Admission plugins to enable besides the default ones (repeatable).",
     ),
 ]
+Explained = Annotated[
+    list[str] | None,
+    option(
+        "--explain",
+        metavar="POD",
+        help="Explain this pod in the state in which it was tried: NAME, NAMESPACE/NAME or KIND/NAME (repeatable).",
+    ),
+]
 Everything = Annotated[
     bool, typer.Option("--all", help="Show every row. Default: tables from 20 rows on are told in groups.")
 ]

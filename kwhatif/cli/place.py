@@ -11,12 +11,14 @@ import typer
 
 from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
+from kwhatif.cli.explained import command, explained
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
     AutoscaleGroups,
     CallExtenderBind,
     EngineOptions,
     Everything,
+    Explained,
     Namespace,
     Seed,
     SendingOptions,
@@ -76,6 +78,7 @@ def place(
     ] = None,
     report: ReportFiles = None,
     autoscale: AutoscaleGroups = None,
+    explain: Explained = None,
     seed: Seed = None,
     call_extender_bind: CallExtenderBind = False,
     *,
@@ -106,7 +109,11 @@ def place(
         detailed=output in (Output.wide, Output.json, Output.yaml) or bool(reports),
     )
     asked = Inputs(source, paths, namespace, edits or None, reading, mapped=is_mapped(reports))
-    result = ask(question, Case(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind)))
+    case = Case(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind))
+    if explain:
+        explained(question, case, explain, output, everything=everything)
+    result = ask(question, case)
+    result.asked_by(command())
     more = list(_besides(result)) if output is Output.name else []
     written(reports, result, lambda: place_blocks(result))
     finish(_rendered(result, output, everything), result.exit_code, [*result.notes, *more])
@@ -133,4 +140,7 @@ def _rendered(result: PlaceResult, output: Output, everything: bool) -> str:
         return rendered(result, output, lambda: summary_blocks(result), everything=everything)
     from kwhatif.report.place_text import place_blocks
 
-    return rendered(result, output, lambda: place_blocks(result, wide=output is Output.wide), everything=everything)
+    wide = output is Output.wide
+    return rendered(
+        result, output, lambda: place_blocks(result, wide=wide, everything=everything), everything=everything
+    )

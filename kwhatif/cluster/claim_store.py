@@ -44,6 +44,10 @@ class Devices:
     own        what others work out from all of it; forks begin anew
     """
 
+    KINDS = frozenset(
+        kind.__name__ for kind in (DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice)
+    )
+
     def __init__(self, objects: Objects, features: Features) -> None:
         self.features = features
         self.claims: dict[ClaimKey, ResourceClaim] = {}

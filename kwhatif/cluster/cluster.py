@@ -151,6 +151,11 @@ class Cluster:
         self._count(info.shape, row, -1)
         return row
 
+    def forget_elsewhere(self, uid: str, node_name: str) -> None:
+        """A pod that was added for a node which is not there is no more, if there was one."""
+        if node_name in self._elsewhere:
+            self._elsewhere[node_name] = [info for info in self._elsewhere[node_name] if info.uid != uid]
+
     def leave(self, uid: str, *, deleted: bool = True) -> int:
         """A pod goes for good: as ``forget``, and its device claims are free. Raises KeyError."""
         info, _ = self._where[uid]
@@ -236,6 +241,21 @@ class Cluster:
         self._tallies.clear()
 
     # --- nodes and copies
+
+    def reread(self, kinds: Collection[str]) -> None:
+        """The objects of these kinds are others from now on: what follows from them is worked out anew.
+
+        What was assumed of volumes or devices is forgotten with them. Pods are told of one by one instead.
+        """
+        if not Owners.KINDS.isdisjoint(kinds):
+            self.owners = Owners(self.objects)
+        if not Storage.KINDS.isdisjoint(kinds):
+            self.storage = Storage(self.objects)
+        if not Devices.KINDS.isdisjoint(kinds):
+            self.devices = Devices(self.objects, self.shapes.features)
+        self.drop_tallies()
+        if Node.__name__ in kinds:
+            self.replace_nodes(self.objects.of(Node))
 
     def fork(self) -> Cluster:
         """An independent copy; node columns and shapes are shared. Cost grows with pods, not with their specs."""

@@ -20,6 +20,8 @@ _EVERYBODY = Selector()
 class Owners:
     """The services and controllers of a cluster, by the pods that are theirs."""
 
+    KINDS = frozenset(kind.__name__ for kind in (Service, ReplicationController, ReplicaSet, StatefulSet))
+
     def __init__(self, objects: Objects) -> None:
         self._services: SelectorIndex[tuple[int, Service]] = SelectorIndex()
         for number, service in enumerate(objects.of(Service)):

@@ -35,6 +35,19 @@ class Storage:
     of volumes that were reserved or given back, oldest first. Volumes are numbered: ``listed`` has them by name.
     """
 
+    KINDS = frozenset(
+        kind.__name__
+        for kind in (
+            CSIDriver,
+            CSINode,
+            CSIStorageCapacity,
+            PersistentVolume,
+            PersistentVolumeClaim,
+            StorageClass,
+            VolumeAttachment,
+        )
+    )
+
     def __init__(self, objects: Objects) -> None:
         self.claims = {(c.namespace, c.name): c for c in objects.of(PersistentVolumeClaim)}
         self.volumes = {v.name: v for v in objects.of(PersistentVolume)}

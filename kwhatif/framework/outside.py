@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import entry_points
@@ -57,7 +58,7 @@ def _module(name: str) -> ModuleType:
     if not name.endswith(".py"):
         return importlib.import_module(name)
     path = Path(name)
-    if not path.is_file():
+    if not os.path.isfile(name):
         raise UsageError(f"{name} is no file")
     unique = f"kwhatif_outside_{abs(hash(str(path.resolve())))}_{path.stem}"
     spec = importlib.util.spec_from_file_location(unique, path)

@@ -88,6 +88,7 @@ class Rejection:
     where          bool[n]
     unresolvable   one answer for all of them, or bool[n]: evicting pods would not help there
     detail         place in the view -> the arithmetic behind the reason, for people
+    short          place in the view -> how much of what the pod asks for is missing there, as a share
     error          not a verdict but an accident: a cycle that comes upon such a node ends there
     """
 
@@ -95,4 +96,5 @@ class Rejection:
     reason: str
     unresolvable: bool | BoolArray = False
     detail: Callable[[int], str] | None = None
+    short: Callable[[int], float] | None = None
     error: bool = False

@@ -120,11 +120,13 @@ def _spread(rejection: Rejection, rows: IntpArray, where: BoolArray) -> Rejectio
         everywhere = np.zeros(len(where), np.bool_)
         everywhere[rows] = unresolvable
         unresolvable = everywhere
-    detail, places = rejection.detail, {int(row): place for place, row in enumerate(rows)}
+    detail, short = rejection.detail, rejection.short
+    places = {int(row): place for place, row in enumerate(rows)}
     return Rejection(
         where,
         rejection.reason,
         unresolvable,
         None if detail is None else lambda row: detail(places[row]),
+        None if short is None else lambda row: short(places[row]),
         rejection.error,
     )

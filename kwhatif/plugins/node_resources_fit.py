@@ -37,7 +37,7 @@ from kwhatif.plugins.shared.resource_args import (
 )
 from kwhatif.plugins.shared.resource_rates import Rate, least_allocated, most_allocated, requested_to_capacity_ratio
 from kwhatif.plugins.shared.room_changes import roomier, smaller_requests
-from kwhatif.results.amounts import spell_amount
+from kwhatif.results.amounts import spell_alike
 from kwhatif.versions import Features
 
 NO_SIDECARS = "Pod has a restartable init container and the SidecarContainers feature is disabled"
@@ -163,8 +163,15 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
             def detail(place: int, k: int = int(k), name: str = name, amount: int = amount) -> str:
                 return spell_shortage(name, amount, int(used[place, k]), int(capacity[place, k]))
 
+            def share(place: int, k: int = int(k), amount: int = amount) -> float:
+                return (amount + int(used[place, k]) - int(capacity[place, k])) / max(amount, 1)
+
             yield Rejection(
-                short[:, k], f"Insufficient {name}", unresolvable=never[:, k] if hopeless else False, detail=detail
+                short[:, k],
+                f"Insufficient {name}",
+                unresolvable=never[:, k] if hopeless else False,
+                detail=detail,
+                short=share,
             )
 
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: Wanted | None) -> ScoredResources:
@@ -190,12 +197,10 @@ def _and_what_is_not_asked_for(requests: Mapping[str, int], ignored: Callable[[s
 
 
 def spell_shortage(name: str, asks: int, used: int, capacity: int) -> str:
-    """The arithmetic of a shortage: ``memory: asks 4Gi, free 2.8Gi of 16Gi, short 1.2Gi``."""
+    """The arithmetic of a shortage, in one unit: ``memory: asks 4Gi, free 2.8Gi of 16Gi, short 1.2Gi``."""
     free = capacity - used
-    return (
-        f"{name}: asks {spell_amount(name, asks)}, free {spell_amount(name, free)} of "
-        f"{spell_amount(name, capacity)}, short {spell_amount(name, asks - free)}"
-    )
+    wanted, left, whole, short = spell_alike(name, asks, free, capacity, asks - free)
+    return f"{name}: asks {wanted}, free {left} of {whole}, short {short}"
 
 
 def _strategy(strategy: object) -> Rate:

@@ -13,7 +13,7 @@ from kwhatif.redaction.redact import CONFIGURATION_KIND
 from kwhatif.snapshot.format.model import KIND, is_snapshot
 from kwhatif.snapshot.read.documents import read_documents
 from kwhatif.snapshot.read.files import called, read_paths
-from kwhatif.snapshot.read.items import decode, head_of, items_of, plain_of, resource_of
+from kwhatif.snapshot.read.items import decode, head_of, inside, items_of, plain_of, resource_of
 
 
 def read_manifests(paths: Sequence[str], namespace: str | None = None) -> list[dict[str, Any]]:
@@ -35,7 +35,10 @@ def _read(paths: Sequence[str], namespace: str | None) -> Iterator[dict[str, Any
                 problem = f"expected manifests, found a whole {KIND}: write it to a file that ends in .json"
                 raise InputError(problem, source=document.source, place="$.kind")
             if kind == CONFIGURATION_KIND:
-                yield decode(document.value, dict[str, Any])
+                try:
+                    yield decode(document.value, dict[str, Any])
+                except InputError as error:
+                    raise inside(error, document.source, "$") from None
                 continue
             for item in items_of(document):
                 obj = resource_of(item, struct_for(item.api_version, item.kind) or Resource, generated_names=True)

@@ -10,10 +10,11 @@ from kwhatif.results.backtest import Agreement, BacktestResult
 
 def backtest_blocks(result: BacktestResult) -> list[Block]:
     """The shares, the texts of refusals, what was left out, and the disagreements."""
-    headers = ("decisions", "recorded", "same", "tied", "near", "differing", "share")
+    headers = ("decisions", "recorded", "same", "tied", "searched", "near", "differing", "share")
     lines = [
         f"{result.texts_agreeing} of {counted(result.texts, 'text')} of refusals came out word for word every time.",
         *(f"Left out: {counted(number, 'decision')}: {why}." for why, number in result.left_out.items()),
+        *(() if result.reach is None else (_reach(result.reach),)),
         standing(result.fidelity),
     ]
     rows = [
@@ -30,5 +31,12 @@ def backtest_blocks(result: BacktestResult) -> list[Block]:
 def _row(each: Agreement) -> tuple[str, ...]:
     # Rounded down: 100% is said only where all agree.
     share = f"{1000 * each.agreeing // each.total / 10:.1f}%" if each.total else NONE
-    numbers = (each.total, each.same, each.tied, each.near, each.total - each.agreeing)
+    numbers = (each.total, each.same, each.tied, each.searched, each.near, each.total - each.agreeing)
     return (each.what, *map(str, numbers), share)
+
+
+def _reach(share: float) -> str:
+    return (
+        f"Where a search began is not recorded: {100 * share:.0f}% of the nodes that pass come out of one search or "
+        "another, so much agrees by chance."
+    )

@@ -70,7 +70,14 @@ class Table:
     nodes: tuple[int, ...] = ()
 
 
-Block = Verdict | Heading | Facts | Lines | Table
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Commands to go on with, one a line, which no line is broken of: they are copied."""
+
+    texts: tuple[str, ...]
+
+
+Block = Verdict | Heading | Facts | Lines | Table | Commands
 
 
 def titled(

@@ -1,45 +1,71 @@
-"""Why a pod goes where it goes: every node's verdict, the scores plugin by plugin, evictions and fixes.
-
-``*`` in the column REPORTED marks the blockers that kube-scheduler's own message counts; it stops at the first
-plugin that rejects a node.
-"""
+"""Why pods go where they go: the verdict, then of each pod the nodes, the evictions and the fixes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, of, titled
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, Verdict, of, titled
 from kwhatif.report.expand_text import refusal_blocks
+from kwhatif.report.explain_nodes import feasible_blocks, missing, nearest, rejected_blocks, score_table
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.place_text import device_blocks, victim_table
 from kwhatif.results.amounts import counted, some
-from kwhatif.results.explain import Blocker, Comparison, Eviction, ExplainResult, NodeReport, PodReport
+from kwhatif.results.explain import Comparison, Eviction, ExplainResult, NodeReport, PodReport
 from kwhatif.results.place import Placement
-
-MANY_NODES = 12
-"""More rejected nodes than these are grouped."""
-
-MOST_FEASIBLE = 10
-MOST_GROUPS = 20
-SCORES_WIDTH = 100
-"""So wide a table of scores may get before the next nodes go into another one."""
 
 
 def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[Block]:
     """The report; ``everything`` shows each node by itself, however many there are."""
-    blocks: list[Block] = []
-    for report in result.pods:
+    blocks: list[Block] = [Verdict(_verdict(result), not result.exit_code)]
+    if len(result.pods) > 1:
+        blocks.append(Table(("pod", "outcome"), tuple(map(_summed_up, result.pods))))
+    for number, report in enumerate(result.pods, 1):
+        if len(result.pods) > 1:
+            blocks.append(Heading(f"{number} OF {len(result.pods)}: {report.pod}"))
         blocks += _pod(report, result.nodes, everything)
     return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
 
 
+def _verdict(result: ExplainResult) -> str:
+    """``shop/big finds no node; the nearest is bee-1: cpu: asks 6, free 2 of 4, short 4.``, or how many do."""
+    if not result.pods:
+        return "No pods to explain."
+    if len(result.pods) > 1 or result.pods[0].alike:
+        every = [each for report in result.pods for each in (report.placement, *report.alike)]
+        fit = sum(each.good for each in every)
+        evicting = sum(bool(each.victims) for each in every if not each.good)
+        more = f", {evicting} only in the place of others" if evicting else ""
+        return f"{of(fit, len(every), 'pod')} {'finds' if fit == 1 else 'find'} a node{more}."
+    (report,) = result.pods
+    return f"{report.pod} {_found(report)}."
+
+
+def _found(report: PodReport) -> str:
+    placement = report.placement
+    if placement.outcome == "placed":
+        return f"goes to {placement.node}"
+    if placement.victims:
+        return f"finds a node only in the place of {counted(len(placement.victims), 'other pod')}"
+    if placement.outcome in ("gated", "unclaimed", "skipped"):
+        return f"is {placement.outcome}"
+    near = nearest(report.nodes)
+    return f"finds no node; the nearest is {near.node}: {missing([near])}" if near else "finds no node"
+
+
+def _summed_up(report: PodReport) -> tuple[str, str]:
+    more = f" and {len(report.alike)} more" if report.alike else ""
+    return f"{report.pod}{more}", _found(report)
+
+
 def _pod(report: PodReport, nodes: int, everything: bool) -> Iterator[Block]:
     yield Facts(tuple(_facts(report, nodes)))
+    yield from _alike(report)
     yield from device_blocks((report.placement,))
     if report.comparison is not None:
         yield from _side_by_side(report.comparison)
     else:
-        yield from _matrix(report, nodes, everything)
+        yield from _nodes(report, nodes, everything)
     yield from _evictions(report)
     yield from _fixes(report)
 
@@ -50,6 +76,8 @@ def _facts(report: PodReport, nodes: int) -> Iterator[tuple[str, str]]:
     yield "Outcome", _outcome(placement, nodes)
     yield "Priority", str(placement.priority)
     yield "Scheduler", placement.scheduler or NONE
+    if report.state:
+        yield "State", report.state
     if placement.origin:
         yield "Origin", placement.origin
     if placement.defaults:
@@ -60,6 +88,8 @@ def _facts(report: PodReport, nodes: int) -> Iterator[tuple[str, str]]:
 
 def _outcome(placement: Placement, nodes: int) -> str:
     match placement.outcome:
+        case "placed" if placement.victims:
+            return f"fits nowhere as it is; {_evicted(placement)} evicted, and it goes there"
         case "placed" if placement.score is None:
             return f"goes to {placement.node}, unscored: it is the only feasible one of {counted(nodes, 'node')}"
         case "placed":
@@ -80,119 +110,38 @@ def _outcome(placement: Placement, nodes: int) -> str:
         case _ if placement.victims:
             evicted = f"{counted(len(placement.victims), 'pod')} on {placement.victims[0].node}"
             return f"fits nowhere as it is; it would evict {evicted} and go there"
+        case "waiting" | "preempted" | "skipped" | "autoscaled":
+            return placement.reason
         case _:
             return "unschedulable"
 
 
-# --- nodes
+def _evicted(placement: Placement) -> str:
+    number = len(placement.victims)
+    return f"{counted(number, 'pod')} on {placement.victims[0].node} {'is' if number == 1 else 'are'}"
 
 
-def _matrix(report: PodReport, nodes: int, everything: bool) -> Iterator[Block]:
+def _alike(report: PodReport) -> Iterator[Block]:
+    """Where pods of the same workload go that come to the same."""
+    if report.alike:
+        homes = Counter(each.node for each in report.alike)
+        nodes = some([f"{node} ({number})" if number > 1 else node for node, number in homes.items() if node])
+        number = counted(len(report.alike), "more pod")
+        names = some([each.pod for each in report.alike])
+        where = f", on {nodes}" if nodes else ""
+        yield Lines(
+            (f"{number} of the workload {'comes' if len(report.alike) == 1 else 'come'} to the same{where}: {names}.",)
+        )
+
+
+def _nodes(report: PodReport, nodes: int, everything: bool) -> Iterator[Block]:
     if report.refusal:
         if report.placement.outcome != "gated":
             yield Lines((f"No node was looked at: {report.refusal}",))
         return
     total = nodes if len(report.nodes) == nodes else None
-    feasible = [node for node in report.nodes if node.feasible]
-    rejected = [node for node in report.nodes if not node.feasible]
-    if feasible:
-        yield from _feasible(feasible, total, everything)
-    if rejected:
-        yield Heading(f"REJECTED NODES{_share(len(rejected), total)} (* reported by kube-scheduler)")
-        grouped = len(rejected) > MANY_NODES and not everything
-        yield from _groups(rejected) if grouped else [_each(rejected)]
-
-
-def _share(number: int, total: int | None) -> str:
-    return "" if total is None else f": {number} of {total}"
-
-
-def _feasible(feasible: Sequence[NodeReport], total: int | None, everything: bool) -> Iterator[Block]:
-    shown = feasible if everything else feasible[:MOST_FEASIBLE]
-    yield Heading(f"FEASIBLE NODES{_share(len(feasible), total)}")
-    rows = tuple((str(node.rank), node.node, str(node.total), "*" if node.chosen else "") for node in shown)
-    yield Table(("rank", "node", "total", "chosen"), rows)
-    if len(shown) < len(feasible):
-        yield Lines((f"{len(feasible) - len(shown)} more feasible nodes are not shown (--all shows them).",))
-    yield from _scores(shown)
-
-
-def _scores(nodes: Sequence[NodeReport]) -> Iterator[Block]:
-    """Plugins down, nodes across, in as many tables as it takes."""
-    if not any(node.scores for node in nodes):
-        return
-    yield Heading("SCORES (raw / from 0 to 100 / times weight)")
-    weights = {score.plugin: score.weight for node in nodes for score in node.scores}
-    columns = [_score_column(node, list(weights)) for node in nodes]
-    names = ("", *weights, "")
-    left = max(map(len, names)) + len("  weight  ")
-    start = 0
-    while start < len(columns):
-        end, width = start, left
-        while end < len(columns) and (end == start or width + _width(columns[end]) <= SCORES_WIDTH):
-            width += _width(columns[end])
-            end += 1
-        part = columns[start:end]
-        rows = [
-            (plugin, str(weight), *(column[1 + i] for column in part))
-            for i, (plugin, weight) in enumerate(weights.items())
-        ]
-        rows.append(("TOTAL", "", *(column[-1] for column in part)))
-        yield Table(("plugin", "weight", *(column[0] for column in part)), tuple(rows), names_from=2)
-        start = end
-
-
-def _score_column(node: NodeReport, plugins: Sequence[str]) -> list[str]:
-    by_plugin = {score.plugin: score for score in node.scores}
-    cells = [node.node]
-    for plugin in plugins:
-        score = by_plugin.get(plugin)
-        cells.append("-" if score is None else f"{score.raw}/{score.normalized}/{score.weighted}")
-    return [*cells, str(node.total)]
-
-
-def _width(column: Sequence[str]) -> int:
-    return max(map(len, column)) + 2
-
-
-_BLOCKER_HEADERS = ("reported", "plugin", "reason", "eviction", "detail")
-
-
-def _blocker(blocker: Blocker, detail: str) -> tuple[str, ...]:
-    return (
-        "*" if blocker.reported else "",
-        blocker.plugin,
-        blocker.reason,
-        "may help" if blocker.resolvable else "no help",
-        detail,
-    )
-
-
-def _each(rejected: Sequence[NodeReport]) -> Table:
-    """A row a blocker."""
-    rows = [(node.node, *_blocker(blocker, blocker.detail)) for node in rejected for blocker in node.blockers]
-    return Table(("node", *_BLOCKER_HEADERS), tuple(rows))
-
-
-def _groups(rejected: Sequence[NodeReport]) -> Iterator[Block]:
-    """Nodes with the same blockers together, the largest group first; their details may differ."""
-    groups: dict[tuple[tuple[str, str, bool, bool], ...], list[NodeReport]] = {}
-    for node in rejected:
-        key = tuple((b.plugin, b.reason, b.reported, b.resolvable) for b in node.blockers)
-        groups.setdefault(key, []).append(node)
-    ordered = sorted(groups.values(), key=lambda group: -len(group))
-    rows = []
-    for group in ordered[:MOST_GROUPS]:
-        head = (str(len(group)), some([node.node for node in group]))
-        for place, blocker in enumerate(group[0].blockers):
-            details = {node.blockers[place].detail for node in group}
-            alike = len(details) == 1 or not blocker.detail
-            detail = blocker.detail if alike else f"e.g. {group[0].node}: {blocker.detail}"
-            rows.append((*(head if place == 0 else ("", "")), *_blocker(blocker, detail)))
-    yield Table(("nodes", "names", *_BLOCKER_HEADERS), tuple(rows))
-    left = ordered[MOST_GROUPS:]
-    more = f"{counted(sum(map(len, left)), 'more node')} in {counted(len(left), 'smaller group')}; " if left else ""
-    yield Lines((f"{more}--all shows every node by itself.",))
+    yield from feasible_blocks([node for node in report.nodes if node.feasible], total, everything=everything)
+    yield from rejected_blocks([node for node in report.nodes if not node.feasible], total, everything=everything)
 
 
 # --- two nodes
@@ -207,11 +156,8 @@ def _side_by_side(comparison: Comparison) -> Iterator[Block]:
     for node in (left, right):
         if node.feasible:
             yield Heading(f"{node.node} is feasible: rank {node.rank}, total {node.total}")
-            yield from _scores([node])
-        else:
-            yield Heading(f"{node.node} is rejected (* reported by kube-scheduler)")
-            rows = tuple(_blocker(blocker, blocker.detail) for blocker in node.blockers)
-            yield Table(_BLOCKER_HEADERS, rows)
+            yield score_table(node)
+    yield from rejected_blocks([node for node in (left, right) if not node.feasible], None)
 
 
 def _differences(left: NodeReport, right: NodeReport) -> Table:
@@ -255,7 +201,7 @@ def _evictions(report: PodReport) -> Iterator[Block]:
         for e in report.evictions
     ]
     headers = ("node", *measures, "chosen by", "behind the last by")
-    yield from titled("EVICTIONS that would make room, the best first", headers, rows)
+    yield from titled("EVICTIONS that would make room, the best first", headers, rows, nodes=(0,))
     yield Heading("VICTIMS")
     yield victim_table([(placement, victim) for victim in placement.victims])
 
@@ -271,6 +217,6 @@ def _fixes(report: PodReport) -> Iterator[Block]:
     if report.fixes:
         works = "this works" if len(report.fixes) == 1 else "these work"
         yield Heading(f"FIXES: tried {counted(report.tried, 'change')}, {works}")
-        yield Table(("change", "leads to"), tuple((fix.change, fix.node) for fix in report.fixes))
+        yield Table(("change", "leads to"), tuple((fix.change, fix.node) for fix in report.fixes), nodes=(1,))
     elif report.tried:
         yield Lines((f"FIXES: none of {counted(report.tried, 'change')} tried helps.",))

@@ -82,7 +82,8 @@ def _above(result: GateResult) -> Iterator[_Part]:
 
 def _folded(result: GateResult) -> Iterator[_Part]:
     if result.findings:
-        yield _details("Findings in full", _Part("", [_in_full(finding) for finding in result.findings]))
+        whole = [_in_full(finding, result.explaining(finding.pod)) for finding in result.findings]
+        yield _details("Findings in full", _Part("", whole))
     changes = [change for change in result.changes if change.what != "unchanged"]
     if changes:
         table = _table(("", "Object", "Pods", "Fields", "Where"), [_changed(change) for change in changes])
@@ -114,7 +115,7 @@ def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], most: int = 1_
     return _Part(f"\n{head}\n{rule}\n", [f"{line}\n" for line in lines], most=most)
 
 
-def _in_full(finding: Finding) -> str:
+def _in_full(finding: Finding, command: str) -> str:
     """One paragraph. Each of its lines begins with a word of ours, so that no text makes a list or a heading."""
     names = ", ".join(filter(None, (code(finding.rule), _about(finding), _where(finding))))
     lines = [
@@ -124,6 +125,7 @@ def _in_full(finding: Finding) -> str:
     ]
     lines += [f"Measured: {_text(numbers(finding))}"] if finding.numbers else []
     lines += [f"Hint: {_text(finding.hint)}"] if finding.hint else []
+    lines += [f"Explained by: {code(command)}"] if command else []
     return "\n" + "  \n".join(lines) + "\n"
 
 

@@ -36,7 +36,7 @@ class _Report:
 
     def of(self, result: GateResult) -> str:
         parts = [[*self._verdict(result)]]
-        parts += [[*self._finding(finding)] for finding in result.findings]
+        parts += [[*self._finding(finding, result.explaining(finding.pod))] for finding in result.findings]
         parts.append([*self._exemptions(result.exemptions)])
         parts.append([*self._changes(result.changes)])
         parts.append([*self._rules(result)])
@@ -53,7 +53,7 @@ class _Report:
         yield from rest
         yield from self._screen.wrapped(judged(result))
 
-    def _finding(self, finding: Finding) -> Iterator[str]:
+    def _finding(self, finding: Finding, command: str) -> Iterator[str]:
         level = finding.level.upper()
         names = [f"{level:<5}", finding.rule, str(finding.subject or ""), at(place_of(finding))]
         first, *rest = self._screen.lined([shortened(clean(name), LONGEST_NAME) for name in names if name])
@@ -63,6 +63,8 @@ class _Report:
         yield from self._screen.wrapped(finding.message, "  ", "  ")
         if finding.hint:
             yield from self._screen.wrapped(f"hint: {finding.hint}", "        ", "  ")
+        if command:
+            yield f"  {clean(command)}"
 
     def _exemptions(self, exemptions: Sequence[Exemption]) -> Iterator[str]:
         if exemptions:

@@ -19,6 +19,7 @@ MOST_GROUPS = 12
 _GENERATED = re.compile(r"(-[bcdfghjklmnpqrstvwxz2456789]{8,10})?(-copy)?-(r?\d+|[bcdfghjklmnpqrstvwxz2456789]{5})$")
 _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _AMOUNT = re.compile(r"(-?\d+(?:\.\d+)?)(m|[KMGTPE]i|)(/\d+)?")
+_AMOUNT_IN_TEXT = re.compile(r"(?<![\w.=/:-])\d+(?:\.\d+)?(?:m|[KMGTPE]i)?(?![\w=/:-]|\.\d)")
 
 
 def shortened(blocks: Sequence[Block], most_rows: int = MOST_ROWS, most_groups: int = MOST_GROUPS) -> list[Block]:
@@ -71,12 +72,32 @@ def _common(rows: Sequence[Sequence[str]], column: int, pod: bool) -> str:
         return cells[0]
     if pod:
         return some(list(dict.fromkeys(f"{_key(cell, True)}-*" for cell in cells)), 1)
-    told = [cell for cell in cells if cell != "-"]
-    found = [match for match in map(_AMOUNT.fullmatch, told) if match]
-    if len(found) == len(told):
-        sized = sorted((_size(match[1], match[2]), match[0]) for match in found)
-        return sized[0][1] if len(sized) == 1 else f"{sized[0][1]} to {sized[-1][1]}"
-    return some(cells, 1)
+    return _span([cell for cell in cells if cell != "-"]) or some(cells, 1)
+
+
+def _span(amounts: Sequence[str]) -> str:
+    """``100m to 2``, or nothing if some are no amounts."""
+    found = [match for match in map(_AMOUNT.fullmatch, amounts) if match]
+    if not found or len(found) < len(amounts):
+        return ""
+    sized = sorted((_size(match[1], match[2]), match[0]) for match in found)
+    least, most = sized[0][1], sized[-1][1]
+    return least if least == most else f"{least} to {most}"
+
+
+def skeleton(text: str) -> str:
+    """What a sentence says, whatever its amounts."""
+    return _AMOUNT_IN_TEXT.sub("0", text)
+
+
+def ranged(texts: Sequence[str]) -> str:
+    """What sentences say that differ in amounts alone, these from the least to the most; else nothing."""
+    first, *rest = dict.fromkeys(texts)
+    if any(skeleton(other) != skeleton(first) for other in rest):
+        return ""
+    columns = zip(*map(_AMOUNT_IN_TEXT.findall, (first, *rest)), strict=True)
+    spans = iter([_span(column) for column in columns])
+    return _AMOUNT_IN_TEXT.sub(lambda _: next(spans), first)
 
 
 def _size(number: str, unit: str) -> float:

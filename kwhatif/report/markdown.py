@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table, Verdict
+from kwhatif.report.blocks import Block, Commands, Facts, Heading, Lines, Table, Verdict
 from kwhatif.report.escape import clean, in_markup, is_command
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~#!$])")
@@ -45,6 +45,8 @@ def _drawn(block: Block) -> str:
             if listed:
                 return "\n".join(f"- {escaped(text.strip())}" for text in texts)
             return "  \n".join(map(escaped, texts))
+        case Commands(texts):
+            return "\n".join(f"- {code(text)}" for text in texts)
         case Table(headers, rows, names_from):
             capitals = len(headers) if names_from is None else names_from
             heads = [head if place >= capitals else head[:1].upper() + head[1:] for place, head in enumerate(headers)]

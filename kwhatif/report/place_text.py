@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from kwhatif.report.blocks import NONE, Block, Grouping, Heading, Table, Verdict, joined, of, titled
+from kwhatif.report.blocks import NONE, Block, Commands, Grouping, Heading, Lines, Table, Verdict, joined, of, titled
 from kwhatif.report.expand_text import refusal_blocks, rollout_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
+from kwhatif.report.grouping import skeleton
 from kwhatif.report.timeline_text import timeline_blocks
 from kwhatif.results.amounts import counted
 from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Victim
@@ -17,9 +18,12 @@ _HEADERS = ("namespace", "pod", "node", "score", "feasible", "evaluated", "ties"
 _BESIDES = ("autoscaled", "gated", "waiting", "skipped", "unclaimed", "preempted")
 _WIDE = ("scheduler", "priority", "scores", "tied", "origin", "defaults")
 
+MOST_COMMANDS = 5
+"""For so many pods without a node the command is told that explains one, if nobody asks for all."""
 
-def place_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
-    """The report; a ``wide`` one says more of each pod."""
+
+def place_blocks(result: PlaceResult, *, wide: bool = False, everything: bool = True) -> list[Block]:
+    """The report; a ``wide`` one says more of each pod. ``everything`` has a command for each that has no node."""
     blocks: list[Block] = timeline_blocks(result, wide=wide)
     if blocks and result.placements:
         blocks.append(Heading("OUTCOME"))
@@ -30,12 +34,28 @@ def place_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
         blocks.append(Table(headers, rows, None, grouping, (2,)))
     if wide:
         blocks += device_blocks((*result.placements, *result.replacements))
+    blocks += _explained_by(result, everything=everything)
     victims = [(placement, victim) for placement in result.placements for victim in placement.victims]
     if victims:
         blocks += [Heading("VICTIMS"), victim_table(victims, wide=wide)]
     blocks += [*rollout_blocks(result.rollouts, steps=wide), *refusal_blocks(result.refusals, result.failed)]
     blocks.append(Verdict(summary(result), not result.exit_code))
     return [*blocks, *fidelity_blocks(result.fidelity)]
+
+
+def _explained_by(result: PlaceResult, *, everything: bool) -> list[Block]:
+    """For each pod without a node the command that explains it; of several with the same reason, the first stands."""
+    pending = [each for each in (*result.placements, *result.replacements) if not each.good]
+    if not pending or not result.again:
+        return []
+    shown = pending if everything else list({skeleton(each.reason): each for each in reversed(pending)}.values())[::-1]
+    shown = shown if everything else shown[:MOST_COMMANDS]
+    more = [f"{len(pending) - len(shown)} more pods likewise, by their names."] if len(shown) < len(pending) else []
+    return [
+        Heading("WHY A POD HAS NO NODE"),
+        Commands(tuple(result.explaining(each.pod) for each in shown)),
+        *([Lines(tuple(more))] if more else []),
+    ]
 
 
 def summary(result: PlaceResult) -> str:

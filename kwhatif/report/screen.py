@@ -9,7 +9,7 @@ from textwrap import wrap
 from kwhatif.report.escape import clean
 
 NARROWEST = 60
-_SENTENCE = 24
+_SENTENCE = 36
 """Columns that a sentence takes at least before it goes below its row."""
 
 _STYLES = {"error": "bold red", "fail": "bold red", "warn": "bold yellow", "pass": "bold green", "heading": "bold"}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
-from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table, Verdict
-from kwhatif.report.escape import in_text
+from kwhatif.report.blocks import Block, Commands, Facts, Heading, Lines, Table, Verdict
+from kwhatif.report.escape import clean, in_text
 from kwhatif.report.grouping import MOST_GROUPS, MOST_ROWS, shortened
 from kwhatif.report.node_names import endings
 from kwhatif.report.screen import Screen
@@ -68,6 +69,8 @@ def _drawn(block: Block, screen: Screen) -> list[str]:
             ]
         case Lines(texts):
             return [line for text in texts for line in screen.wrapped(text, "  ")]
+        case Commands(texts):
+            return [clean(text) for text in texts]
         case Table():
             return _table(block, screen)
 
@@ -76,5 +79,21 @@ def _table(table: Table, screen: Screen) -> list[str]:
     """Headers in capitals; those from ``names_from`` on are names and stay as they are."""
     capitals = len(table.headers) if table.names_from is None else table.names_from
     heads = [head if place >= capitals else head.upper() for place, head in enumerate(table.headers)]
-    head, *rows = screen.table([heads, *table.rows])
-    return [screen.painted(line, "heading") for line in head] + [line for row in rows for line in row]
+    folded = _folded(heads) if screen.width is not None and _width([heads, *table.rows]) > screen.columns else [heads]
+    drawn = screen.table([*folded, *table.rows])
+    head, rows = drawn[: len(folded)], drawn[len(folded) :]
+    return [screen.painted(line, "heading") for lines in head for line in lines] + [
+        line for row in rows for line in row
+    ]
+
+
+def _width(rows: Sequence[Sequence[str]]) -> int:
+    return sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True)) - 2
+
+
+def _folded(heads: Sequence[str]) -> list[list[str]]:
+    """Names of plugins, which are made of several words, on as many lines, the last on that of all other headers."""
+    parts = [re.sub(r"(?<=[a-z])(?=[A-Z])", " ", head).split() if head.isalpha() else [head] for head in heads]
+    deepest = max(map(len, parts))
+    padded = [[*[""] * (deepest - len(each)), *each] for each in parts]
+    return [list(line) for line in zip(*padded, strict=True)]

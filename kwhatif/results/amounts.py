@@ -27,6 +27,15 @@ def spell_size(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.1f} kB"
 
 
+def spell_alike(resource: str, *amounts: int) -> list[str]:
+    """Amounts of a resource in one unit, that of the first: what is subtracted from it is read at a glance."""
+    if resource == "cpu":
+        return [f"{each // 1000}" if not any(one % 1000 for one in amounts) else f"{each}m" for each in amounts]
+    unit = spell_amount(resource, amounts[0]).lstrip("-0123456789.")
+    size = 1024 ** _BINARY.index(unit)
+    return [f"{each / size:.1f}".removesuffix(".0") + unit if unit else str(each) for each in amounts]
+
+
 def counted(number: int, one: str, many: str = "") -> str:
     """``1 pod``, ``2 pods``."""
     return f"{number} {one if number == 1 else many or one + 's'}"

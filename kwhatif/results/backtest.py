@@ -11,18 +11,20 @@ class Agreement(Value, frozen=True, kw_only=True):
     """How far the decisions of one sort (bound, refused, preempted) agree.
 
     Of ``total``, ``same`` agree in the state that was most likely theirs, in which ``tied`` ones took another of the
-    nodes that were equally good; ``near`` ones agree in a state close by, and the others do not.
+    nodes that were equally good; ``searched`` ones come out of another search, which began elsewhere among the nodes;
+    ``near`` ones agree in a state close by, and the others do not.
     """
 
     what: str
     total: int
     same: int
     tied: int
+    searched: int
     near: int
 
     @property
     def agreeing(self) -> int:
-        return self.same + self.tied + self.near
+        return self.same + self.tied + self.searched + self.near
 
 
 class Disagreement(Value, frozen=True, kw_only=True):
@@ -46,7 +48,8 @@ class BacktestResult(Result, frozen=True, kw_only=True):
 
     ``texts`` is the number of different texts of refusals, ``texts_agreeing`` of those that came out word for word
     whenever they were recorded. ``left_out`` counts decisions that were not asked about, by reason. ``states`` is how
-    many states were asked in all. Less than ``need`` percent of any sort is a "no".
+    many states were asked in all. ``reach`` is how little ``searched`` says: of the nodes that pass, the share which
+    comes out of one search or another; None if no decision is such. Less than ``need`` percent of any sort is a "no".
     """
 
     rows: ClassVar[str] = "disagreements"
@@ -58,6 +61,7 @@ class BacktestResult(Result, frozen=True, kw_only=True):
     disagreements: tuple[Disagreement, ...]
     left_out: dict[str, int]
     states: int
+    reach: float | None
     need: float
     fidelity: Fidelity
 

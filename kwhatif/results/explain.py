@@ -9,13 +9,18 @@ from kwhatif.results.place import FailedCreate, Placement, Refusal, Score, Victi
 
 
 class Blocker(Value, frozen=True, kw_only=True):
-    """One reason why a node is out. ``reported`` marks those that upstream's message counts."""
+    """One reason why a node is out. ``reported`` marks those that upstream's message counts.
+
+    ``short`` is how much of what the pod asks for is missing there, as a share: 0.25 of its cpu; 0 where nothing is
+    counted.
+    """
 
     plugin: str
     reason: str
     detail: str = ""
     reported: bool = False
     resolvable: bool = True
+    short: float = 0.0
 
 
 class NodeReport(Value, frozen=True, kw_only=True):
@@ -64,7 +69,11 @@ class Comparison(Value, frozen=True, kw_only=True):
 
 
 class PodReport(Value, frozen=True, kw_only=True):
-    """Why a pod goes where it goes, or why it goes nowhere."""
+    """Why a pod goes where it goes, or why it goes nowhere.
+
+    ``state`` says in which state of the cluster, if not in that of the snapshot. ``alike`` are pods of the same
+    workload that come to the same, on another node maybe; they are not explained by themselves.
+    """
 
     pod: str
     placement: Placement
@@ -74,6 +83,8 @@ class PodReport(Value, frozen=True, kw_only=True):
     fixes: tuple[Fix, ...] = ()
     tried: int = 0
     comparison: Comparison | None = None
+    state: str = ""
+    alike: tuple[Placement, ...] = ()
 
     @property
     def good(self) -> bool:

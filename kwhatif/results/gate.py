@@ -37,7 +37,8 @@ class Finding(Value, frozen=True, kw_only=True):
     """One thing that a rule does not let pass.
 
     ``title`` is one short line, ``message`` the explanation with numbers, ``numbers`` the values measured and the
-    threshold. ``fingerprint`` stays the same from run to run, whatever the numbers are.
+    threshold. ``pod`` is one that it is about: with ``--explain`` the gate says more of it. ``fingerprint`` stays the
+    same from run to run, whatever the numbers are.
     """
 
     rule: str
@@ -48,6 +49,7 @@ class Finding(Value, frozen=True, kw_only=True):
     message: str
     numbers: dict[str, int | float | str] = msgspec.field(default_factory=dict)
     hint: str = ""
+    pod: str = ""
     fingerprint: str
 
 

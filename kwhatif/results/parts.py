@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar
@@ -76,6 +77,19 @@ class Result(Value, frozen=True, kw_only=True, dict=True):
     def noted(self, notes: Iterable[str]) -> None:
         """Keep notes beside the answer, as long as this very value is there."""
         self.__dict__["notes"] = tuple(notes)
+
+    @property
+    def again(self) -> str:
+        """The command that was answered, without what is about its output, if it was one; no part of the answer."""
+        return str(self.__dict__.get("again", ""))
+
+    def asked_by(self, command: str) -> None:
+        """Keep the command beside the answer, as long as this very value is there."""
+        self.__dict__["again"] = command
+
+    def explaining(self, pod: str) -> str:
+        """The command that explains a pod in the state in which it was tried; nothing where no command was asked."""
+        return f"{self.again} --explain {shlex.quote(pod)}" if self.again and pod else ""
 
     @property
     def cluster_map(self) -> ClusterMap | None:

@@ -8,7 +8,7 @@ Upstream: Scheduler in pkg/scheduler/scheduler.go, and handleSchedulingFailure i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, TypedDict, TypeVar, Unpack
 
 from kwhatif.cluster.cluster import Cluster
@@ -107,11 +107,22 @@ class Driver:
         other.shared.next_start = self.shared.next_start
         return other
 
+    def reread(self, kinds: Collection[str]) -> None:
+        """The cluster's objects of these kinds are others from now on; schedulers are set up anew when asked for."""
+        self.cluster.reread(kinds)
+        self._schedulers.clear()
+        self._hints.clear()
+
     # --- cycles
 
-    def decide(self, pod: PodInfo) -> Attempt:
-        """What a cycle would make of a pod now, which is not done: the next search starts where this one did."""
+    def decide(self, pod: PodInfo, begin: int | None = None) -> Attempt:
+        """What a cycle would make of a pod now, which is not done: the next search starts where this one did.
+
+        ``begin`` is the row of the node that this search starts at, if not where the last one ended.
+        """
         start = self.shared.next_start
+        if begin is not None:
+            self.shared.next_start = begin
         attempt = self.of(pod).decide(pod)
         self.shared.next_start = start
         return attempt

@@ -175,6 +175,7 @@ def _blockers(verdicts: Verdicts, row: int, evaluation: Evaluation, left_out: bo
                 detail=rejection.detail(row) if rejection.detail else "",
                 reported=bool(blocker.counted[row]) and not left_out,
                 resolvable=not never,
+                short=round(rejection.short(row), 4) if rejection.short else 0.0,
             )
         )
     return tuple(found)

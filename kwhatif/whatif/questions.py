@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from kwhatif.bounds import PODS
 from kwhatif.whatif.stages.inputs import Engine, Files, Inputs, Reading
-from kwhatif.whatif.stages.question import Case
+from kwhatif.whatif.stages.question import Case, Question
 from kwhatif.whatif.stages.sequence import ask
 
 if TYPE_CHECKING:
@@ -127,6 +127,7 @@ def explain(
     *,
     snapshot: Source,
     files: Manifests = (),
+    after: Manifests = (),
     node: str = "",
     versus: str = "",
     fixes: bool = True,
@@ -134,13 +135,21 @@ def explain(
 ) -> ExplainResult:
     """Why does a pod go where it goes, or nowhere?
 
-    ``pods`` are manifests, or names of pods in ``files`` or in the snapshot: ``NAME`` or ``NAMESPACE/NAME``. ``node``
-    asks about one node alone, ``versus`` about another beside it; ``fixes`` looks for changes that would help.
+    ``pods`` are manifests, or names of pods in ``files`` or in the snapshot: ``NAME``, ``NAMESPACE/NAME`` or
+    ``KIND/NAME``. Manifests ``after`` which they come are placed before; a pod of theirs is explained as it was tried.
+    ``node`` asks about one node alone, ``versus`` about another beside it; ``fixes`` looks for changes that would help.
     """
+    from kwhatif.whatif.explain.as_tried import AsTried
+    from kwhatif.whatif.explain.explain import Looking
     from kwhatif.whatif.explain.question import Explain
+    from kwhatif.whatif.place.question import Place
 
-    question = Explain(_files(pods), _files(files), options.get("namespace"), node=node, versus=versus, fixes=fixes)
-    return ask(question, _case((), snapshot, options))
+    looking, words, offered = Looking(node, versus, fixes), _files(pods), _files(files)
+    namespace = options.get("namespace")
+    question: Question[ExplainResult] = Explain(words, offered, namespace, looking=looking)
+    if after:
+        question = AsTried(Place(), words, namespace, offered, looking)
+    return ask(question, _case(after, snapshot, options))
 
 
 def expand(

@@ -68,8 +68,7 @@ class Session:
 
     ``covered`` are the kinds the snapshot can be trusted to know, if not all those it holds; ``shapes`` those of an
     earlier session, so that pods are not looked through again; ``doubts`` are about the requests to the API server
-    that led to the pods asked about. ``aftermath`` is the cluster once what was evicted has been made again, if that
-    was worked out. The other ``options`` are those of the process.
+    that led to the pods asked about. The other ``options`` are those of the process.
     """
 
     def __init__(
@@ -86,18 +85,12 @@ class Session:
         self.setup = setup
         self.covered = snapshot.covered() if covered is None else frozenset(covered)
         self.doubts = doubts
-        self.aftermath: Cluster | None = None
         self._uids: dict[str, str] | None = None
         try:
             self.cluster = Cluster.load(snapshot.objects, setup.features, setup.queues, shapes)
         except (SelectorError, ValueError) as error:
             raise InputError(str(error), source=snapshot.source) from error
         self.driver = Driver(self.cluster, setup, **options)
-
-    @property
-    def end(self) -> Cluster:
-        """The cluster as everything that was asked here leaves it."""
-        return self.cluster if self.aftermath is None else self.aftermath
 
     @cached_property
     def budgets(self) -> Budgets:
@@ -156,6 +149,8 @@ class Session:
     def apart(self) -> Session:
         """A session of a copy of the cluster, to try something in."""
         other = copy.copy(self)
+        # What was worked out of the cluster is about that one.
+        other.__dict__.pop("budgets", None)
         other.driver, other._uids = self.driver.apart(), None
         other.cluster = other.driver.cluster
         return other

@@ -151,7 +151,8 @@ def test_the_chosen_node_is_compared_with_the_next_best_rather_than_with_itself(
 
 def test_nodes_that_are_not_there_are_errors() -> None:
     for option in ("--node", "--versus"):
-        assert refused("explain", "late", option, "eel-1", "--snapshot", CLUSTER) == "node eel-1 is not in the snapshot"
+        error = refused("explain", "late", option, "eel-1", "--snapshot", CLUSTER)
+        assert error == "node eel-1 is not in the snapshot; did you mean bee-1?"
     error = refused("explain", "late-big", "--versus", "ant-1", "--snapshot", CLUSTER)
     assert error == "--versus needs --node NODE, since the pod fits on no node"
 
@@ -165,10 +166,10 @@ def test_many_nodes_are_grouped_unless_all_are_asked_for() -> None:
     assert "--all" not in every
 
 
-def test_ten_feasible_nodes_are_enough_unless_all_are_asked_for() -> None:
+def test_ten_rows_of_feasible_nodes_are_enough_unless_all_are_asked_for() -> None:
     some = run("explain", "data/small.yaml", "--snapshot", MANY).out
     every = run("explain", "data/small.yaml", "--all", "--snapshot", MANY).out
-    assert "14 more feasible nodes are not shown (--all shows them)." in some
+    assert "4 more feasible nodes are not shown (--all shows them)." in some
     assert "\n21 " not in some
     assert "\n21 " in every
 

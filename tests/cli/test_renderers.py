@@ -268,14 +268,32 @@ def rejected(number: int, reasons: int) -> tuple[NodeReport, ...]:
 
 def test_groups_of_nodes_are_many_at_most() -> None:
     text = text_of(explain_blocks(report(rejected(60, 30))))
-    assert "20 more nodes in 10 smaller groups; --all shows every node by itself." in text
+    assert "28 more nodes in 14 rows; --all shows every node by itself." in text
     assert "n000, n030" in text
     assert "n059" in text_of(explain_blocks(report(rejected(60, 30)), everything=True))
 
 
-def test_a_dozen_nodes_are_not_grouped() -> None:
-    assert "--all" not in text_of(explain_blocks(report(rejected(12, 1))))
-    assert "--all" in text_of(explain_blocks(report(rejected(13, 1))))
+def test_nodes_of_which_the_same_is_said_share_a_row() -> None:
+    assert "--all" not in text_of(explain_blocks(report(rejected(12, 12))))
+    text = text_of(explain_blocks(report(rejected(212, 1))))
+    assert "\n212 nodes  *  may help  n000, n001, n002 and 209 more  r0\n" in text
+
+
+def test_the_nearest_miss_is_where_the_fewest_plugins_reject_and_then_the_least_is_short() -> None:
+    def node(name: str, *short: tuple[str, float]) -> NodeReport:
+        blockers = (Blocker(plugin=plugin, reason=f"by {plugin}", short=share) for plugin, share in short)
+        return NodeReport(node=name, feasible=False, blockers=tuple(blockers))
+
+    nodes = (
+        node("both", ("Fit", 0.01), ("Taints", 0.0)),
+        node("tainted", ("Taints", 0.0)),
+        node("far", ("Fit", 2.5)),
+        node("near", ("Fit", 0.1)),
+    )
+    text = text_of(explain_blocks(report(nodes), everything=True))
+    names = ("near", "tainted", "far", "both")
+    assert [line.split()[0] for line in text.splitlines() if line.startswith(names)] == list(names)
+    assert text.startswith("a/b finds no node; the nearest is near: by Fit.")
 
 
 def test_a_pod_without_nodes_or_reasons_can_be_explained() -> None:

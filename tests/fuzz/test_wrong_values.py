@@ -36,6 +36,8 @@ _DRAIN = "drain n1 --snapshot {bad}"
 _GATE = "gate {bad} --base {good} --snapshot {cluster}"
 _AUTOSCALE = "autoscale {release} --snapshot {bad} --groups {groups} --orders 1"
 _DUMP = "snapshot dump --kubeconfig x -o {out}.json"
+_EC2 = "autoscale catalogue --ec2-types {bad} --ec2-offerings {bad}"
+_CONFIGURATION = "kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration"
 _POD = ".spec.template.spec"
 
 
@@ -72,6 +74,9 @@ _POD = ".spec.template.spec"
         ("gate", "kwhatif.dev/v1 GatePolicy", ".kubernetesVersion", '"-50%"', "gate {release} --config {bad}"),
         ("manifest", "batch/v1 CronJob", ".spec.jobTemplate.spec.template.spec.tolerations", "[null]", _GATE),
         ("snapshot", "policy/v1 PodDisruptionBudget", ".spec.selector.matchExpressions[0]", '{"name": 1}', _AUTOSCALE),
+        ("gate", "kwhatif.dev/v1 GatePolicy", ".policy", f'"{"x" * 5000}"', "gate {release} --config {bad}"),
+        ("ec2", "ec2", ".InstanceTypes[0].MemoryInfo.SizeInMiB", "1" + "0" * 400, _EC2),
+        ("configuration", _CONFIGURATION, ".profiles[0].schedulerName", "1e999", _REDACT.replace("json", "yaml")),
         ("scenario", "Karpenter", ".expected.nodeClaims[0].requirements", '"*"', "conformance {bad}"),
         ("scenario", "Karpenter", ".expected.errors", '"1e3%"', "conformance {bad}"),
         ("scenario", "cluster-autoscaler, removing", ".expected.scaleDown", '"x"', "conformance {bad}"),

@@ -212,6 +212,20 @@ def test_nesting_is_counted_through_aliases() -> None:
         documents(f"a: &a {'[' * half}{']' * half}\nb: {'[' * half}*a{']' * half}\n")
 
 
+def test_a_file_holds_so_many_keys_and_values_in_all_its_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "YAML_VALUES", 7)
+    assert len(documents("a: [1, 2]\n---\n- []\n")) == 2
+    with pytest.raises(InputError, match=r"document 2: line 3, column 4: more than 7 keys and values.* -o json"):
+        documents("a: [1, 2]\n---\n- [1]\n")
+
+
+def test_a_longer_file_has_to_be_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "YAML_BYTES", 10)
+    assert value("a: abcdefg") == {"a": "abcdefg"}
+    with pytest.raises(InputError, match=r"f\.yaml: larger than 10 bytes, the limit of YAML; as JSON"):
+        documents("a: abcdefgh")
+
+
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
 def test_any_way_to_nest_is_bounded(opening: str) -> None:
     with pytest.raises(InputError, match=r"nested more than 200 levels|a key must be a string"):

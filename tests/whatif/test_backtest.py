@@ -147,6 +147,50 @@ def test_a_decision_that_was_written_later_than_it_was_made_agrees_near_by(tmp_p
     assert result.exit_code == 0
 
 
+def test_a_search_that_began_elsewhere_leads_to_the_recorded_node(tmp_path: Path) -> None:
+    """Of 120 nodes alike, 100 are looked at; which ones, depends on where the last search ended."""
+    nodes = [node(f"n{i:03}") for i in range(120)]
+    changes = [
+        told("ADDED", pod("p", 11)),
+        told("MODIFIED", pod("p", 12, nodeName="n110")),
+        told("ADDED", pod("q", 13)),
+        told("MODIFIED", pod("q", 14, nodeName="n095")),
+    ]
+    result = backtested(written(tmp_path, *changes, nodes=nodes), need=100)
+    bound = result.agreement[0]
+    assert (bound.searched, bound.tied, result.exit_code) == (1, 1, 0), "the second search begins where the first ended"
+    assert result.reach == 1.0
+
+
+def test_changed_services_and_nodes_are_read_again(tmp_path: Path) -> None:
+    """With a Service the second pod avoids the node of the first; the node that comes last has room for the third."""
+    labels = {"app": "web"}
+    first, second, third = pod("p", 11), pod("q", 14), pod("r", 17, "5")
+    for each in (first, second, third):
+        each["metadata"]["labels"] = labels
+    first["spec"]["nodeName"] = "a"
+    service = {"metadata": {"name": "s", "namespace": "default", "resourceVersion": "13"}, "spec": {"selector": labels}}
+    big = {**node("c", "8"), "metadata": {"name": "c", "resourceVersion": "16"}}
+    changes = [
+        told("ADDED", first),
+        line("v1/services", event={"type": "ADDED", "object": service}),
+        told("ADDED", second),
+        told(
+            "MODIFIED", {**second, "metadata": {**second["metadata"], "resourceVersion": "15"}, "spec": on("b", second)}
+        ),
+        line("v1/nodes", event={"type": "ADDED", "object": big}),
+        told("ADDED", third),
+        told("MODIFIED", bound_to("c", third, 18)),
+    ]
+    result = backtested(written(tmp_path, *changes, nodes=[node(), node("b")]))
+    assert (result.agreement[0].same, result.agreement[0].total) == (2, 2)
+
+
+def bound_to(name: str, obj: dict[str, Any], version: int) -> dict[str, Any]:
+    metadata = {**obj["metadata"], "resourceVersion": str(version)}
+    return {**obj, "metadata": metadata, "spec": {**obj["spec"], "nodeName": name}}
+
+
 SHORT = "0/1 nodes are available: 1 Insufficient cpu."
 
 

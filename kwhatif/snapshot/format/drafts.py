@@ -22,7 +22,7 @@ def draft_of(path: str, *, private: bool = False) -> Iterator[IO[bytes]]:
     What is no regular file, such as a pipe or ``/dev/null``, cannot be replaced and is written directly.
     """
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file() and not target.is_dir():
+    if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):
         with target.open("wb") as file:
             yield file
         return

@@ -29,6 +29,7 @@ _LONGEST_INTEGER = 3000  # in bits; the next reader may not take more
 _LONG_TEXT = 64  # characters
 _NO_KEY = object()
 _MERGE = object()
+_LIMIT = ", the limit of YAML; as JSON it is read many times faster (kubectl prints it with -o json)"
 _TOO_DEEP = f"lists and mappings are nested more than {bounds.DEPTH} levels deep"
 
 
@@ -48,13 +49,15 @@ def read_yaml(data: bytes, source: str) -> Iterator[YamlDocument]:
     ``data`` is UTF-8 without a byte order mark. Raises InputError that names ``source``, the document, line
     and column.
     """
+    if len(data) > bounds.YAML_BYTES:
+        raise InputError(f"larger than {bounds.YAML_BYTES:,} bytes{_LIMIT}", source=source)
     builder, number = _Builder(), 0
     try:
         for event in yaml.parse(data, Loader=_LOADER):
             if isinstance(event, ev.DocumentStartEvent):
                 number += 1
                 check_number(number, source)
-                builder = _Builder(builder.aliased)
+                builder = _Builder(builder.aliased, builder.values)
             elif isinstance(event, ev.DocumentEndEvent):
                 if builder.value is not None:
                     yield YamlDocument(number, builder.line, builder.value, tuple(builder.item_lines))
@@ -105,23 +108,30 @@ class _Open:
 
 
 class _Builder:
-    """Puts the events of one document together, without recursion."""
+    """Puts the events of one document together, without recursion.
 
-    def __init__(self, aliased: int = 0) -> None:
+    ``values`` and ``aliased`` count what stands in the whole file, and what its aliases stand for.
+    """
+
+    def __init__(self, aliased: int = 0, values: int = 0) -> None:
         self.value: Any = None
         self.line = 1
         self.item_lines: list[int] = []
-        self.aliased = aliased
+        self.aliased, self.values = aliased, values
         self._open: list[_Open] = []
         self._anchors: dict[str, tuple[Any, int, int] | None] = {}  # name: value, size, height
 
     def take(self, event: Any) -> None:
+        if isinstance(event, ev.CollectionEndEvent):
+            self._end()
+            return
+        self.values += 1
+        if self.values > bounds.YAML_VALUES:
+            raise _Trouble(f"more than {bounds.YAML_VALUES:,} keys and values{_LIMIT}", event.start_mark)
         if isinstance(event, ev.ScalarEvent):
             self._scalar(event)
         elif isinstance(event, ev.CollectionStartEvent):
             self._start(event)
-        elif isinstance(event, ev.CollectionEndEvent):
-            self._end()
         else:
             self._alias(event)
 

@@ -32,16 +32,19 @@ _RESERVED_CPU = ((0, 1000, 0.06), (1000, 2000, 0.01), (2000, 4000, 0.005), (4000
 _INCOMPLETE = "what types leave for pods is reckoned by the rules of EKS, an approximation"
 
 
+_Count = Annotated[int, Meta(ge=0, lt=2**31)]
+
+
 class _Pascal(msgspec.Struct, rename="pascal"):
     """A part of what the client prints."""
 
 
 class _Cpu(_Pascal):
-    default_v_cpus: int
+    default_v_cpus: _Count
 
 
 class _Memory(_Pascal):
-    size_in_mi_b: int = msgspec.field(name="SizeInMiB")
+    size_in_mi_b: _Count = msgspec.field(name="SizeInMiB")
 
 
 class _Processor(_Pascal):
@@ -50,19 +53,19 @@ class _Processor(_Pascal):
 
 
 class _Card(_Pascal):
-    maximum_network_interfaces: int
+    maximum_network_interfaces: _Count
 
 
 class _Network(_Pascal):
     network_cards: Annotated[list[_Card], Meta(min_length=1)]
-    ipv4_addresses_per_interface: int
-    default_network_card_index: int = 0
+    ipv4_addresses_per_interface: _Count
+    default_network_card_index: _Count = 0
 
 
 class _Gpu(_Pascal):
     name: str
     manufacturer: str
-    count: int
+    count: _Count
 
 
 class _Gpus(_Pascal):
@@ -96,7 +99,7 @@ class Places(_Pascal):
 class _Price(_Pascal):
     instance_type: str
     availability_zone: str
-    spot_price: Annotated[str, Meta(pattern=r"^[0-9]+(\.[0-9]+)?$")]
+    spot_price: Annotated[str, Meta(pattern=r"^[0-9]{1,15}(\.[0-9]{1,15})?$")]
     timestamp: str
     product_description: str = "Linux/UNIX"
 

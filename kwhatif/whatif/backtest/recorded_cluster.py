@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.api.core import Pod
-from kwhatif.api.kinds import KINDS, Objects
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.kinds import KINDS
 from kwhatif.api.meta import Resource
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.budgets import Budgets
-from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked, Session
-
-_LIVE = frozenset({"PodDisruptionBudget", "PriorityClass"})
-"""Kinds that are looked up in the cluster's objects whenever they are asked for."""
 
 
 class RecordedCluster:
     """The state of a recording at one moment, and the scheduler process that is asked then.
 
-    Pods come and go in the one cluster; when anything else changes that scheduling reads, it is loaded anew before the
-    next question, with all that is known of the shapes of pods.
+    Pods come and go one by one. Of other kinds, those that changed are read again before the scheduler is asked, if it
+    reads any of them.
     """
 
     def __init__(self, session: Session) -> None:
@@ -30,7 +26,9 @@ class RecordedCluster:
             kind: {(obj.namespace, obj.name): obj for obj in listed}
             for kind, listed in session.snapshot.objects.by_kind().items()
         }
-        self._stale = False
+        session.driver.set_up_all()
+        self._read = {Node.__name__, *session.readings()}
+        self._changed: set[str] = set()
 
     def apply(self, kind: str, key: tuple[str, str], obj: Resource | None) -> Resource | None:
         """An object is so from now on, or gone; what it was before."""
@@ -42,13 +40,10 @@ class RecordedCluster:
             del listed[key]
         else:
             listed[key] = obj
-        if kind == "Pod":
-            if not self._stale:
-                self._move(old, obj)
-        elif kind in _LIVE:
-            self.session.snapshot.objects.put(KINDS[kind], listed.values())
+        if kind == Pod.__name__:
+            self._move(old, obj)
         else:
-            self._stale = True
+            self._changed.add(kind)
         return old
 
     def pod(self, key: tuple[str, str]) -> Pod | None:
@@ -72,23 +67,30 @@ class RecordedCluster:
         theirs = set().union(*(about[pod.key] for pod in some))
         return [pod for pod in pods if about[pod.key] & theirs]
 
-    def ask(self, pod: Pod) -> Attempt:
-        """What the scheduler would make of a pod now. Nothing comes of it."""
+    def ask(self, pod: Pod, begin: int | None = None) -> Attempt:
+        """What the scheduler would make of a pod now. Nothing comes of it.
+
+        ``begin`` is the row of the node that its search begins at, if not where the last decision left off.
+        """
         self._refresh()
         info = self.session.info(Asked(pod))
         if pod.metadata.deletion_timestamp:
             # Upstream: skipPodSchedule of pkg/scheduler/schedule_one.go.
             return Attempt(info, message=f"skip schedule deleting pod: {pod.key}")
-        return self.session.driver.decide(info)
+        return self.session.driver.decide(info, begin)
+
+    def was(self, attempt: Attempt, begin: int | None = None) -> None:
+        """A search was like this one, so that the next begins where it ends."""
+        shared = self.session.driver.shared
+        first = shared.next_start if begin is None else begin
+        shared.next_start = (first + attempt.evaluated) % max(len(self.names), 1)
 
     def _refresh(self) -> None:
-        if not self._stale:
-            return
-        old = self.session
-        objects = Objects({kind: listed.values() for kind, listed in self._objects.items()})
-        snapshot = Snapshot(objects=objects, source=old.snapshot.source)
-        self.session = Session(snapshot, old.setup, covered=old.covered, shapes=old.cluster.shapes)
-        self._stale = False
+        for kind in self._changed:
+            self.session.snapshot.objects.put(KINDS[kind], self._objects[kind].values())
+        if not self._read.isdisjoint(self._changed):
+            self.session.driver.reread(self._changed)
+        self._changed.clear()
 
     def _move(self, old: Resource | None, new: Resource | None) -> None:
         """A pod came, changed or went."""
@@ -103,6 +105,8 @@ class RecordedCluster:
                     cluster.leave(uid)
                 else:
                     cluster.forget(uid)
+            elif old.spec.node_name:
+                cluster.forget_elsewhere(uid, old.spec.node_name)
         if new is None or (new.status.phase or "") in FINISHED:
             return
         if new.spec.node_name:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -19,7 +18,7 @@ from kwhatif.whatif.stages.question import Case, Question
 class Capacity(Question[CapacityResult]):
     """How many more of a pod, or of a ``release``, fit? Fewer than ``at_least`` is a "no"; ``limit`` ends the count."""
 
-    anew: ClassVar[bool] = True
+    anew = True
 
     release: bool = False
     at_least: int = 1

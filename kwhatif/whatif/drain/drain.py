@@ -29,21 +29,26 @@ from kwhatif.whatif.session import Asked, Session
 
 def drain(session: Session, names: Sequence[str], filters: Filters) -> DrainResult:
     """Drain nodes, all of which are cordoned, in this order."""
+    return drained(session, names, filters)[0]
+
+
+def drained(session: Session, names: Sequence[str], filters: Filters) -> tuple[DrainResult, Session]:
+    """The same, and how it leaves the cluster."""
     run = _Drain(session, filters)
     before = run.requested_beside(names)
-    drained = tuple(run.node(name) for name in names)
-    placements = with_consequences(session, run.placed.placements, run.placed.evicted).placements
-    return DrainResult(
-        nodes=drained,
+    nodes = tuple(run.node(name) for name in names)
+    after = with_consequences(session, run.placed.placements, run.placed.evicted)
+    evicted = [each.pod for each in run.pods if each.outcome == "evicted"]
+    result = DrainResult(
+        nodes=nodes,
         pods=run.pods,
         budgets=run.budgets.uses(),
-        placements=placements,
+        placements=after.placements,
         remaining=_remaining(before, run.requested_beside(names)),
         warnings=tuple(f"{reason}: {', '.join(pods)}" for reason, pods in sorted(run.warnings.items())),
-        fidelity=assess(
-            session, run.asked, placements, evicted=[each.pod for each in run.pods if each.outcome == "evicted"]
-        ),
+        fidelity=assess(session, run.asked, after.placements, evicted=evicted),
     )
+    return result, after.session
 
 
 Amounts = dict[str, tuple[int, int]]

@@ -12,7 +12,7 @@ from kwhatif.api.core import Node
 from kwhatif.results.drain import DrainResult
 from kwhatif.results.place import PlaceResult
 from kwhatif.snapshot.chosen import chosen_nodes
-from kwhatif.whatif.drain.drain import drain
+from kwhatif.whatif.drain.drain import drained
 from kwhatif.whatif.drain.filters import Filters
 from kwhatif.whatif.edits.cordon import cordoned
 from kwhatif.whatif.edits.draft import Draft
@@ -65,7 +65,7 @@ class Drain(Question[DrainResult]):
         filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
         names = dict.fromkeys(node.name for node in self._chosen(case))
         case.session = case.new_session()
-        result = drain(case.session, list(names), filters)
+        result, case.after = drained(case.session, list(names), filters)
         if before is not None:
             told = dict.fromkeys((*before.fidelity.gaps, *result.fidelity.gaps))
             fidelity = msgspec.structs.replace(result.fidelity, gaps=tuple(told))

@@ -17,6 +17,7 @@ from kwhatif.admission.server import ApiServer
 from kwhatif.api.alike import did_you_mean
 from kwhatif.api.core import ReplicationController
 from kwhatif.api.decode import convert
+from kwhatif.api.kinds import called_kind, is_kind
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.api.others import PersistentVolumeClaim, ReplicaSet, StatefulSet
@@ -34,12 +35,7 @@ from kwhatif.workloads.rollout import plan
 from kwhatif.workloads.rollout_deployment import DeploymentRollout
 from kwhatif.workloads.rollout_state import Step
 
-_KINDS = {
-    "Deployment": ("deployments", "deploy"),
-    "ReplicaSet": ("replicasets", "rs"),
-    "StatefulSet": ("statefulsets", "sts"),
-    "ReplicationController": ("replicationcontrollers", "rc"),
-}
+_KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
 _TYPED: dict[str, type[Any]] = {
     "ReplicaSet": ReplicaSet,
     "StatefulSet": StatefulSet,
@@ -67,10 +63,10 @@ def scale(draft: Draft, origin: str, replicas: int, kind: str, name: str, namesp
 
 
 def _kind(word: str) -> str:
-    for kind, others in _KINDS.items():
-        if word.lower() in (kind.lower(), *others):
+    for kind in _KINDS:
+        if is_kind(word, kind):
             return kind
-    hint = did_you_mean(word, [*_KINDS, *(other for others in _KINDS.values() for other in others)])
+    hint = did_you_mean(word, [*_KINDS, *(each for kind in _KINDS for each in called_kind(kind))])
     raise InputError(f"expected one of {', '.join(_KINDS)}, found {described(word)}{hint}", place=".kind")
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kwhatif.api.alike import did_you_mean
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import IntpArray
 from kwhatif.errors import UsageError
 from kwhatif.results.explain import Comparison, Eviction, ExplainResult, NodeReport, PodReport
-from kwhatif.results.place import ClaimDevices
+from kwhatif.results.place import ClaimDevices, Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.in_words import devices_of, evictions, feasible_rows, node_reports
 from kwhatif.scheduling.schedule_one import Scheduler
@@ -26,41 +28,89 @@ if TYPE_CHECKING:
 MOST_EVICTIONS = 10
 
 
+@dataclass(frozen=True)
+class Looking:
+    """What is looked at: of the nodes ``node`` alone, or ``versus`` beside it (which defaults to the chosen one);
+    with ``fixes`` also what would help.
+    """
+
+    node: str = ""
+    versus: str = ""
+    fixes: bool = True
+
+    def check(self, session: Session) -> None:
+        """Raise UsageError for a node that there is not."""
+        for name in filter(None, (self.node, self.versus)):
+            if session.cluster.columns.row(name) is None:
+                hint = did_you_mean(name, session.cluster.columns.names)
+                raise UsageError(f"node {name} is not in the snapshot{hint}")
+
+
+LOOKING = Looking()
+
+
 def explain(
-    session: Session,
-    asked: Sequence[Asked],
-    *,
-    node: str = "",
-    versus: str = "",
-    fixes: bool = True,
-    others: Sequence[str] = (),
+    session: Session, asked: Sequence[Asked], looking: Looking = LOOKING, *, state: str = "", others: Sequence[str] = ()
 ) -> ExplainResult:
     """Explain each pod by itself, on the cluster as it is; nothing is placed.
 
-    A pod that runs is taken off its node first: the question is where it would go now.
-    ``node`` and ``versus`` ask for a comparison of two nodes (``node`` defaults to the chosen one).
+    A pod that runs is taken off its node first: the question is where it would go now. Of pods with the same owner one
+    stands for all that come to the same.
     """
-    for name in filter(None, (node, versus)):
-        if session.cluster.columns.row(name) is None:
-            raise UsageError(f"node {name} is not in the snapshot")
-    reports = tuple(_explain(session, item, node, versus, fixes) for item in asked)
-    placements = [report.placement for report in reports]
+    looking.check(session)
+    reports: dict[tuple[str, ...], PodReport] = {}
+    placements = []
+    for item in asked:
+        decided = _decided(session, item)
+        placement = decided.placement
+        placements.append(placement)
+        alike = (item.owner, placement.outcome, placement.reason) if item.owner else (item.pod.key,)
+        if alike in reports:
+            first = reports[alike]
+            reports[alike] = replace(first, alike=(*first.alike, placement))
+        else:
+            reports[alike] = replace(report_of(decided, looking), state=state)
     return ExplainResult(
         nodes=len(session.cluster),
-        pods=reports,
+        pods=tuple(reports.values()),
         fidelity=assess(session, asked, placements, others),
         warnings=session.setup.configuration.warnings,
     )
 
 
-def _explain(session: Session, asked: Asked, node: str, versus: str, fixes: bool) -> PodReport:
+@dataclass(frozen=True)
+class Decided:
+    """A pod, what became of it, and the cluster as it was when that was decided; None for one nobody takes up.
+
+    ``row`` is the node it was given, if any.
+    """
+
+    session: Session
+    asked: Asked
+    placement: Placement
+    info: PodInfo | None = None
+    attempt: Attempt | None = None
+    row: int | None = None
+
+
+def _decided(session: Session, asked: Asked) -> Decided:
+    """What a cycle makes of a pod, which is not done."""
     if session.driver.scheduler(asked.pod.spec.scheduler_name) is None:
-        return PodReport(pod=asked.pod.key, placement=skipped(session, asked, not_ours(session, asked)))
+        return Decided(session, asked, skipped(session, asked, not_ours(session, asked)))
     session, asked = session.before(asked)
     info = session.info(asked)
     attempt = session.driver.decide(info)
-    scheduler = session.driver.of(info)
     placement = replace(placement_of(session, asked, [attempt]), devices=_devices(session, asked, attempt))
+    return Decided(session, asked, placement, info, attempt, attempt.row)
+
+
+def report_of(decided: Decided, looking: Looking) -> PodReport:
+    """Every node's verdict on a pod in the state in which it was decided on, its evictions and fixes."""
+    placement, info, attempt = decided.placement, decided.info, decided.attempt
+    if info is None or attempt is None:
+        return PodReport(pod=placement.pod, placement=placement)
+    session = decided.session
+    scheduler = session.driver.of(info)
     evaluation = scheduler.evaluation(info) if len(session.cluster) else None
     reports: tuple[NodeReport, ...] = ()
     refusal = attempt.gated.message if attempt.gated else ""
@@ -72,18 +122,19 @@ def _explain(session: Session, asked: Asked, node: str, versus: str, fixes: bool
         else:
             verdicts = evaluation.verdicts(info)
             asking = _asked_of_all(scheduler, info, attempt, feasible_rows(evaluation, verdicts))
-            reports = node_reports(info, evaluation, verdicts, attempt.row, asking)
+            reports = node_reports(info, evaluation, verdicts, decided.row, asking)
     chosen = attempt.nominated or placement.node
-    found, tried = smallest_fixes(session, info, attempt) if fixes and not attempt.placed else ((), 0)
+    wanted = looking.fixes and not attempt.placed
+    found, tried = smallest_fixes(session, info, attempt) if wanted else ((), 0)
     return PodReport(
         pod=info.key,
         placement=placement,
         refusal=refusal,
-        nodes=_only(reports, node, versus),
+        nodes=_only(reports, looking.node, looking.versus),
         evictions=_evictions(session, info, attempt),
         fixes=found,
         tried=tried,
-        comparison=_comparison(reports, node or chosen, versus) if versus else None,
+        comparison=_comparison(reports, looking.node or chosen, looking.versus) if looking.versus else None,
     )
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kwhatif.errors import UsageError
 from kwhatif.results.explain import ExplainResult
 from kwhatif.scheduling.driver import Options
-from kwhatif.whatif.explain.explain import explain
+from kwhatif.whatif.explain.explain import LOOKING, Looking, explain
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case
 from kwhatif.whatif.stages.targets import AboutPods
@@ -18,11 +18,9 @@ from kwhatif.whatif.stages.targets import AboutPods
 
 @dataclass(frozen=True)
 class Explain(AboutPods[ExplainResult]):
-    """Why does a pod go where it goes, or nowhere? ``node`` and ``versus`` ask about single nodes, by name."""
+    """Why does a pod go where it goes, or nowhere?"""
 
-    node: str = ""
-    versus: str = ""
-    fixes: bool = True
+    looking: Looking = LOOKING
 
     def check(self, case: Case) -> None:
         if not self.words and not self.offered and case.inputs.edits is None:
@@ -37,7 +35,5 @@ class Explain(AboutPods[ExplainResult]):
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> ExplainResult:
         (case,) = cases
-        result = explain(
-            case.session, case.asked, node=self.node, versus=self.versus, fixes=self.fixes, others=case.others
-        )
+        result = explain(case.session, case.asked, self.looking, others=case.others)
         return replace(result, **case.refused)

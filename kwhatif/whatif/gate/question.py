@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import ClassVar, cast
+from typing import cast
 
 from kwhatif.errors import UsageError
 from kwhatif.results.gate import GateResult
@@ -32,7 +32,7 @@ class Gate(Question[GateResult]):
     none of them can help counts as without a node.
     """
 
-    tells_merged: ClassVar[bool] = False
+    tells_merged = False
 
     base: Files | None = None
     config: str | None = None

@@ -105,6 +105,7 @@ class Rule(Generic[P]):
         about: str = "",
         numbers: dict[str, int | float | str] | None = None,
         hint: str = "",
+        pod: str = "",
     ) -> Finding:
         """A finding. ``about`` tells it from others of the rule about the same subject, in every run alike."""
         told = "\0".join((self.name, str(subject or ""), about))
@@ -117,6 +118,7 @@ class Rule(Generic[P]):
             message=message,
             numbers=numbers or {},
             hint=hint,
+            pod=pod,
             fingerprint=sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32],
         )
 
@@ -129,8 +131,9 @@ class Rule(Generic[P]):
         about: str = "",
         numbers: dict[str, int | float | str] | None = None,
         hint: str = "",
+        pod: str = "",
     ) -> Finding:
-        """A finding about a workload, with the place of its manifest."""
+        """A finding about a workload, with the place of its manifest, and about a pod of it, if there is one."""
         return self.finding(
-            unit.subject, title, message, location=unit.location, about=about, numbers=numbers, hint=hint
+            unit.subject, title, message, location=unit.location, about=about, numbers=numbers, hint=hint, pod=pod
         )

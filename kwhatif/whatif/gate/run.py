@@ -36,7 +36,7 @@ from kwhatif.whatif.gate.removal import remove
 from kwhatif.whatif.gate.rule import Rule
 from kwhatif.whatif.gate.unit import Unit, subject_of
 from kwhatif.whatif.gate.units import units_of
-from kwhatif.whatif.place.place import place
+from kwhatif.whatif.place.place import placed
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.stages.expansion import template_paths
 from kwhatif.whatif.stages.notes import Notes
@@ -87,7 +87,8 @@ def gate(proposal: Proposal, terms: Terms, now: datetime, notes: Notes) -> GateR
     """Judge a change. The snapshot stays as it was ``before``."""
     session, setup, found = proposal.session, proposal.setup, proposal.found
     forked = session.cluster.fork()
-    result = place(session, proposal.asked, rollouts=proposal.expanded.rollouts, others=proposal.others)
+    result, end = placed(session, proposal.asked, rollouts=proposal.expanded.rollouts, others=proposal.others)
+    proposal.after = end.session
     result = replace(result, placements=tuple(_in_the_end(result.placements)))
     scaled = None
     if terms.autoscale:

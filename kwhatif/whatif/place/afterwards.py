@@ -18,6 +18,7 @@ from kwhatif.cluster.storage import SELECTED_NODE, Storage
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.expand.expand import Expanded
+from kwhatif.whatif.session import Session
 from kwhatif.workloads.volumes import settle_volumes
 
 _ONLY_PLACED = "the snapshot before had no list of this kind"
@@ -25,11 +26,13 @@ _ONLY_PLACED = "the snapshot before had no list of this kind"
 
 @dataclass(frozen=True)
 class End:
-    """How a run leaves a cluster. ``pods`` are those that are there, in the cluster or waiting for a node; ``removed``
-    (``namespace/name``) had to go, of those that waited before.
+    """How a run leaves a cluster, of which ``session`` is.
+
+    ``pods`` are those that are there, in the cluster or waiting for a node; ``removed`` (``namespace/name``) had to go,
+    of those that waited before.
     """
 
-    cluster: Cluster
+    session: Session
     pods: Sequence[Pod]
     removed: Collection[str] = ()
 
@@ -58,8 +61,8 @@ def afterwards(
     whole, later = set(snapshot.whole), snapshot.copy()
     _store_whole(later, expanded)
     later.objects.put(Pod, _pods(snapshot.objects.of(Pod), end))
-    _store_volumes(later.objects, end.cluster.storage)
-    later.objects.put_if_any(ResourceClaim, end.cluster.devices.claims.values())
+    _store_volumes(later.objects, end.session.cluster.storage)
+    later.objects.put_if_any(ResourceClaim, end.session.cluster.devices.claims.values())
     for kind in later.by_kind():
         if kind not in covered and kind not in whole:
             later.unreadable = {kind: _ONLY_PLACED, **later.unreadable}
@@ -69,7 +72,7 @@ def afterwards(
 
 def _pods(before: Iterable[Pod], end: End) -> list[Pod]:
     """Those that were there in their order, then those that are new."""
-    cluster = end.cluster
+    cluster = end.session.cluster
     running = {info.key: _running(info.pod, cluster.columns.names[row]) for info, row in cluster.pods()}
     others = {pod.key: pod for pod in end.pods}
     found: dict[str, Pod] = {}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.place import Placement, Victim
 from kwhatif.scheduling.arrivals import with_claims
@@ -24,30 +23,29 @@ Landing = tuple[str, str]
 class Aftermath:
     """Placements, their victims told where their replacements land once everything else is placed.
 
-    ``cluster`` is as it is then; ``homeless`` replacements found no node.
+    ``session`` is of the cluster as it is then; ``homeless`` replacements found no node.
     """
 
     placements: tuple[Placement, ...]
-    cluster: Cluster
+    session: Session
     homeless: Sequence[Attempt] = ()
 
 
 def with_consequences(session: Session, placements: Sequence[Placement], evicted: Sequence[PodInfo]) -> Aftermath:
-    """What becomes of the victims. The session's own cluster stays as it is, and knows of its aftermath."""
+    """What becomes of the victims. The session's own cluster stays as it is."""
     if not evicted:
-        return Aftermath(tuple(placements), session.cluster)
+        return Aftermath(tuple(placements), session)
     names = {info.key for info, _ in session.cluster.pods()} | {placement.pod for placement in placements}
     # The same process goes on, on a copy of the cluster.
-    driver = session.driver.apart()
-    landings, homeless = _land(driver, evicted, names)
+    later = session.apart()
+    landings, homeless = _land(later.driver, evicted, names)
     told = (
         replace(placement, victims=tuple(_told(victim, landings) for victim in placement.victims))
         if placement.victims
         else placement
         for placement in placements
     )
-    session.aftermath = driver.cluster
-    return Aftermath(tuple(told), driver.cluster, homeless)
+    return Aftermath(tuple(told), later, homeless)
 
 
 def _told(victim: Victim, landings: dict[str, Landing]) -> Victim:

@@ -36,7 +36,7 @@ def placed(
     after = with_consequences(session, run.placements, run.evicted)
     result = PlaceResult(
         nodes=len(session.cluster),
-        totals=totals(after.placements, after.cluster),
+        totals=totals(after.placements, after.session.cluster),
         placements=after.placements,
         fidelity=assess(session, asked, after.placements, others, rollouts),
         warnings=session.setup.configuration.warnings,
@@ -45,4 +45,4 @@ def placed(
     gone = run.removed | {victim.key for victim in run.evicted}
     pods = {item.pod.key: item.pod for item in asked if item.pod.key not in gone}
     left = [waiting(run.taken[key]) if key in run.taken else pod for key, pod in pods.items()]
-    return result, End(after.cluster, [*left, *map(waiting, after.homeless)], run.removed)
+    return result, End(after.session, [*left, *map(waiting, after.homeless)], run.removed)

@@ -74,6 +74,7 @@ class Place(Question[PlaceResult]):
             result, end = simulated(case.session, case.asked, recreate=self.recreate, others=case.others)
         else:
             result, end = placed(case.session, case.asked, rollouts=case.expanded.rollouts, others=case.others)
+        case.after = end.session
         if self.write:
             self._write(case, result, end, notes)
         if any(each.outcome == "unschedulable" for each in result.placements):

@@ -57,7 +57,7 @@ def simulated(
         replacements=tuple(replacements),
         timeline=tuple(simulator.diary.entries),
         events=tuple(simulator.diary.events),
-    ), End(session.cluster, [*left, *aside, *simulator.strangers])
+    ), End(session, [*left, *aside, *simulator.strangers])
 
 
 def _outcome(session: Session, simulator: Simulator, asked: Asked, info: PodInfo) -> Placement:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from kwhatif import bounds
@@ -22,7 +22,7 @@ def read_policy(file: str) -> tuple[Any, str, tuple[str, ...]]:
     from kwhatif.snapshot.read.documents import read_documents
     from kwhatif.snapshot.read.files import read_paths
 
-    if Path(file).is_dir():
+    if os.path.isdir(file):
         raise InputError("expected a file, found a directory", source=file)
     (text,) = read_paths([file], max_bytes=bounds.SETTINGS_BYTES)
     documents = read_documents(text)

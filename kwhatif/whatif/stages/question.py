@@ -29,8 +29,8 @@ class Case:
     """A cluster, who schedules there, and what comes to it. Every stage adds what it is named after.
 
     ``aside`` are manifests that are not asked about by themselves, but beside the others. ``others`` are kinds of the
-    manifests of which nobody here knows whether they make pods. ``at_first`` is who was where before anything was
-    asked, if the cluster is to be mapped.
+    manifests of which nobody here knows whether they make pods. ``after`` is the cluster as the answer leaves it, where
+    that places pods. ``at_first`` is who was where before anything was asked, if the cluster is to be mapped.
     """
 
     inputs: Inputs
@@ -43,6 +43,7 @@ class Case:
     asked: list[Asked] = field(init=False)
     others: list[str] = field(init=False)
     session: Session = field(init=False)
+    after: Session | None = field(init=False, default=None)
     at_first: Look | None = None
 
     @property
@@ -80,10 +81,10 @@ class Question(ABC, Generic[R_co]):
     """Whether an answer takes more runs of the scheduler than one: it then opens a session for each of them, and the
     case has none of its own."""
 
-    tells_merged: ClassVar[bool] = True
+    tells_merged: bool = True
     """Whether it is worth a note what is put into the snapshot besides pods."""
 
-    anew: ClassVar[bool] = False
+    anew: bool = False
     """Whether workloads are created as if the cluster had none of their names, with all their pods."""
 
     with_pending: bool = False

@@ -146,7 +146,7 @@ def mapping(inquiry: Inquiry) -> Inquiry:
         from kwhatif.whatif.stages.mapping import look, map_of
 
         assert inquiry.result is not None
-        ends = [look(case.session.end, case.snapshot) for case in inquiry.cases]
+        ends = [look((case.after or case.session).cluster, case.snapshot) for case in inquiry.cases]
         first = inquiry.cases[0].at_first
         looks = {"A": ends[0], "B": ends[1]} if len(ends) > 1 or first is None else {"before": first, "after": ends[0]}
         inquiry.result.mapped(map_of(looks))

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from kwhatif.api.alike import did_you_mean
 from kwhatif.api.core import Pod
-from kwhatif.errors import InputError, UsageError
+from kwhatif.errors import UsageError
 from kwhatif.results.parts import Result
 from kwhatif.snapshot.load import load_manifests
-from kwhatif.snapshot.read.files import called
+from kwhatif.whatif.fidelity.ownership import Owners
 from kwhatif.whatif.session import Asked
 from kwhatif.whatif.stages.expansion import expanded, insist_on_pods
 from kwhatif.whatif.stages.inputs import Files
+from kwhatif.whatif.stages.pod_words import PodWord
 from kwhatif.whatif.stages.question import Case, Question
 
 R_co = TypeVar("R_co", bound=Result, covariant=True)
-
-_FILE_SUFFIXES = (".yaml", ".yml", ".json", ".gz", ".zst")
-_PREFIXES = ("pod/", "pods/", "po/")
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,8 @@ class AboutPods(Question[R_co]):
     """The pods that are meant, each once.
 
     One of ``words`` that is the path of a file means its pods, one for each workload: the others are like it. Any other
-    word means one pod by its name: of the files ``offered``, else of the snapshot, in any namespace if none is said.
+    word means pods by a name, their own or that of their workload: of the files ``offered``, else of the snapshot, in
+    any namespace if none is said.
     Without words those files are meant; without either, the pods that edits took their node from.
     """
 
@@ -55,7 +54,7 @@ class AboutPods(Question[R_co]):
         if self.words or self.offered:
             case.asked = self._meant(own, choice, case)
         else:
-            case.asked = _one_of_each(case.edited.asked)
+            case.asked = one_of_each(case.edited.asked)
             if not case.asked:
                 raise self.nothing
 
@@ -68,24 +67,42 @@ class AboutPods(Question[R_co]):
         """The error for nobody to ask about."""
 
     @property
-    def _files(self) -> list[str | Mapping[str, Any]]:
-        return [word for word in self.words if not isinstance(word, str) or word == "-" or os.path.exists(word)]
+    def _files(self) -> Files:
+        return split(self.words)[0]
 
     def _meant(self, own: Sequence[Asked], choice: Sequence[Asked], case: Case) -> list[Asked]:
-        asked = _one_of_each(own if self.words else choice)
-        names = [word for word in self.words if isinstance(word, str) and word not in self._files]
+        asked = one_of_each(own if self.words else choice)
+        names = split(self.words)[1]
         if names:
             there = [Asked(pod, case.snapshot.source) for pod in case.snapshot.objects.of(Pod)]
             for name in names:
-                named = _named(name, choice, self.namespace) or _named(name, there, self.namespace)
-                asked.append(named or _nobody(name, there))
+                asked += found(PodWord(name, self.namespace or ""), (choice, there), Owners(case.snapshot))
         once: dict[str, Asked] = {}
         for item in asked:
             once.setdefault(item.pod.key, item)
         return list(once.values())
 
 
-def _one_of_each(asked: Sequence[Asked]) -> list[Asked]:
+def split(words: Files) -> tuple[Files, list[str]]:
+    """The words that are manifests, and those that are names."""
+    names = [word for word in words if isinstance(word, str) and word != "-" and not os.path.exists(word)]
+    return [word for word in words if word not in names], names
+
+
+def found(word: PodWord, where: Sequence[Sequence[Asked]], owners: Owners) -> list[Asked]:
+    """The pods that a word means, of the first of these lists that has any. Those of a workload know whose they are.
+
+    Raises UsageError or InputError if none has.
+    """
+    for among in where:
+        meant = {id(pod) for pod in word.meant((item.pod for item in among), owners)}
+        if meant:
+            mine = [item for item in among if id(item.pod) in meant]
+            return [dataclasses.replace(item, owner=word.text) for item in mine] if word.several else mine
+    raise word.unknown([item.pod for among in where for item in among], owners)
+
+
+def one_of_each(asked: Sequence[Asked]) -> list[Asked]:
     """All pods that stand for themselves, and the first of each workload."""
     seen: set[str] = set()
     first = []
@@ -94,34 +111,3 @@ def _one_of_each(asked: Sequence[Asked]) -> list[Asked]:
             first.append(item)
         seen.add(item.owner)
     return first
-
-
-def _parts(word: str) -> tuple[str, str]:
-    """Namespace (or nothing) and name of ``NAME``, ``NAMESPACE/NAME``, ``pod/NAME`` and ``pod/NAMESPACE/NAME``."""
-    prefix = next((prefix for prefix in _PREFIXES if word.startswith(prefix)), "")
-    word = word.removeprefix(prefix)
-    namespace, _, name = word.rpartition("/")
-    return namespace, name
-
-
-def _named(word: str, among: Sequence[Asked], namespace: str | None) -> Asked | None:
-    """The pod of this name. One that names no namespace may be in any, if only one has such a pod."""
-    wanted, name = _parts(word)
-    found = {item.pod.namespace: item for item in among if item.pod.name == name}
-    if wanted or namespace:
-        return found.get(wanted or namespace or "")
-    if "default" in found or len(found) == 1:
-        return found.get("default") or next(iter(found.values()))
-    if found:
-        places = ", ".join(sorted(found))
-        raise UsageError(f"pod {name} is in several namespaces ({places}): name one with -n or as NAMESPACE/NAME")
-    return None
-
-
-def _nobody(word: str, there: Sequence[Asked]) -> Asked:
-    """Raises the error for a word that means nothing."""
-    if word.endswith(_FILE_SUFFIXES) or word.startswith((".", "/")):
-        raise InputError("no such file or directory", source=called(word))
-    namespace, name = _parts(word)
-    hint = did_you_mean(f"{namespace or 'default'}/{name}", [item.pod.key for item in there])
-    raise UsageError(f"{word} is neither a file nor a pod of the snapshot{hint}")

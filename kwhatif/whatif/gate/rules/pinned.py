@@ -53,7 +53,8 @@ class Pinned(Rule[PinnedParameters]):
                     f"{can} take it, if nothing else ran there, of {counted(len(able), 'node')} in all.",
                     about=str(info.shape.labels.get("statefulset.kubernetes.io/pod-name", "")),
                     numbers={"nodes": number, "atLeast": self.given.nodes, "all": len(able)},
-                    hint="kwhatif explain says what excludes which node",
+                    hint="kwhatif gate --explain says what excludes which node",
+                    pod=info.key,
                 )
                 break
         self.summary = "" if fewest is None else f"at the least, {counted(fewest, 'node')} could take a pod"

@@ -66,6 +66,7 @@ class Preempts(Rule[PreemptsParameters]):
                     "highestPriority": max(victim.priority for victim in victims),
                 },
                 hint="lower the priority, ask for less, or add nodes first",
+                pod=next(each.pod for each in unit.placements if each.victims),
             )
         self.summary = f"{counted(total, 'pod')} evicted"
 

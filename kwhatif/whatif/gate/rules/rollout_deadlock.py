@@ -41,5 +41,6 @@ class RolloutDeadlock(Rule[Parameters]):
                     "newPods": plan.creates,
                 },
                 hint="let old pods leave first (maxUnavailable), ask for less, or add a node",
+                pod=waiting[0].pod if waiting else "",
             )
         self.summary = f"{counted(updates, 'update')} planned"

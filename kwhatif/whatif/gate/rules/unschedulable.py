@@ -39,6 +39,7 @@ class Unschedulable(Rule[UnschedulableParameters]):
                     f"{len(out)} of {len(unit.placements)} new pods find no node",
                     f"{first.pod}{others}: {first.reason}",
                     numbers={"pods": len(unit.placements), "pending": len(out), "most": self.given.most},
-                    hint="kwhatif explain says for every node what it would take",
+                    hint="kwhatif gate --explain says for every node what it would take",
+                    pod=first.pod,
                 )
         self.summary = f"{pods - left} of {pods} new pods have a node"

@@ -1,0 +1,49 @@
+"""How ``--explain POD`` ends a command, and the command that does so: the one that was given, with that option.
+
+The pod is explained in the state in which the command's run tried it.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from kwhatif.cli.output import finish, program, rendered
+
+if TYPE_CHECKING:
+    from kwhatif.whatif.stages.question import Case, Question
+
+_FOR_OUTPUT = ("-o", "--output", "--report", "--color", "--write-snapshot")
+"""Options about what is printed and written, with a value; those without are below."""
+
+_ALONE = ("--all", "--exit-zero")
+
+
+def command() -> str:
+    """The command as it was given, without what is about its output."""
+    words: list[str] = []
+    given = iter(sys.argv[1:])
+    for word in given:
+        name = word.partition("=")[0]
+        if name in _FOR_OUTPUT:
+            if name == word:
+                next(given, None)
+        elif word not in _ALONE and not (word.startswith("-o") and not word.startswith("--")):
+            words.append(word)
+    return shlex.join([*program().split(), *words])
+
+
+def explained(run: Question[Any], case: Case, words: Sequence[str], output: str, *, everything: bool) -> NoReturn:
+    """Ask, print the explanation and end. Raises UsageError for a format that explanations do not have."""
+    from kwhatif.errors import UsageError
+    from kwhatif.report.explain_text import explain_blocks
+    from kwhatif.whatif.explain.as_tried import AsTried
+    from kwhatif.whatif.stages.sequence import ask
+
+    if output not in ("table", "wide", "json", "yaml", "markdown"):
+        raise UsageError(f"-o {output} is not for --explain: table, wide, json, yaml and markdown are")
+    result = ask(AsTried(run, words), case)
+    text = rendered(result, output, lambda: explain_blocks(result, everything=everything))
+    finish(text, result.exit_code, result.notes)

@@ -1,0 +1,237 @@
+"""Pods explained in the very state in which a run tried them: after their siblings, in a rollout, in a gate's change.
+
+The run is another question, which is answered as ever while somebody looks on. A pod that it did not try is explained
+in the state in which it leaves the cluster.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results.amounts import counted
+from kwhatif.results.explain import ExplainResult, PodReport
+from kwhatif.results.parts import Fidelity, Gap
+from kwhatif.results.place import Placement
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.driver import Options
+from kwhatif.scheduling.schedule_one import Observer, Scheduler
+from kwhatif.snapshot.load import Manifest, load_manifests
+from kwhatif.whatif.explain.explain import LOOKING, Decided, Looking, explain, report_of
+from kwhatif.whatif.fidelity.ownership import Owners
+from kwhatif.whatif.session import Asked, Session
+from kwhatif.whatif.stages.expansion import expanded, insist_on_pods
+from kwhatif.whatif.stages.inputs import Files
+from kwhatif.whatif.stages.notes import Notes
+from kwhatif.whatif.stages.pod_words import PodWord
+from kwhatif.whatif.stages.question import Case, Question
+from kwhatif.whatif.stages.targets import found, one_of_each, split
+
+
+class Run(Protocol):
+    """What a run answers with."""
+
+    @property
+    def placements(self) -> Sequence[Placement]: ...
+    @property
+    def fidelity(self) -> Fidelity: ...
+
+
+@dataclass(eq=False)
+class AsTried(Question[ExplainResult]):
+    """Why did a run put a pod where it did, or nowhere?
+
+    ``words`` and ``namespace`` say which pods, as for ``Explain``; those of files among the words come after the run,
+    and so do those of the files ``offered`` that a word names.
+    """
+
+    run: Question[Any]
+    words: Files = ()
+    namespace: str | None = None
+    offered: Files = ()
+    looking: Looking = LOOKING
+
+    def __post_init__(self) -> None:
+        self.tells_merged, self.anew, self.with_pending = self.run.tells_merged, self.run.anew, self.run.with_pending
+        files, names = split(self.words)
+        self._meant = [PodWord(name, self.namespace or "") for name in names]
+        self._later = [_Later(files), _Later(self.offered)]
+
+    def needs_pods(self, case: Case) -> bool:
+        return self.run.needs_pods(case)
+
+    def check(self, case: Case) -> None:
+        self.run.check(case)
+
+    def check_edited(self, case: Case) -> None:
+        self.run.check_edited(case)
+
+    def load(self, case: Case) -> None:
+        self.run.load(case)
+        for later in self._later:
+            later.manifests = load_manifests(later.files, self.namespace or "default")
+
+    def expand(self, case: Case) -> None:
+        self.run.expand(case)
+        for later in self._later:
+            insist_on_pods(later.files, later.manifests, case.inputs.reading)
+            more = expanded(case.snapshot, later.manifests, case.inputs.reading, case.engine.kubernetes_version)
+            later.asked = one_of_each(list(more.asked()))
+            for name in ("objects", "claims", "refusals", "failed", "doubts"):
+                getattr(case.expanded, name).extend(getattr(more, name))
+
+    def pods(self, case: Case) -> list[Asked]:
+        return self.run.pods(case)
+
+    def options(self, case: Case) -> Options:
+        options = self.run.options(case)
+        owners = Owners(case.snapshot)
+        self._watch = Watch(
+            lambda pod: any(word.means(pod, owners) for word in self._meant), options.get("observer", Observer())
+        )
+        return {**options, "detailed": True, "observer": self._watch}
+
+    def answer(self, cases: Sequence[Case], notes: Notes) -> ExplainResult:
+        (case,) = cases
+        self._watch.session = case.session
+        self.looking.check(case.session)
+        run: Run = self.run.answer(cases, notes)
+        assert case.after is not None
+        tried, others = self._chosen(case, run)
+        reports = self._reports(tried, _placements(run))
+        placed = counted(sum(each.outcome == "placed" for each in run.placements), "pod")
+        state = f"after {placed} found a node"
+        rest = explain(case.after, others, self.looking, state=state, others=case.others) if others else None
+        result = ExplainResult(
+            nodes=len(case.session.cluster),
+            pods=(*reports, *(rest.pods if rest else ())),
+            fidelity=_both(_about(run.fidelity, tried), rest.fidelity if rest else None),
+            warnings=case.session.setup.configuration.warnings,
+        )
+        return replace(result, **case.refused)
+
+    def _chosen(self, case: Case, run: Run) -> tuple[list[Asked], list[Asked]]:
+        """The pods that are meant: those that were tried, and others."""
+        owners = Owners(case.snapshot)
+        of_run = _placements(run)
+        # A pod that had to leave again is asked why it finds no other node.
+        there = [
+            Asked(each.info.pod, of_run[key].origin, of_run[key].defaults)
+            for key, each in self._watch.tries.items()
+            if key in of_run and of_run[key].outcome != "preempted"
+        ]
+        known = {item.pod.key for item in there}
+        there += [item for item in case.asked if item.pod.key not in known]
+        own, offered = self._later
+        waiting = [Asked(pod, case.snapshot.source) for pod in case.snapshot.objects.of(Pod)]
+        meant = [*own.asked]
+        for word in self._meant:
+            meant += found(word, (there, offered.asked, waiting), owners)
+        once = {item.pod.key: item for item in meant}
+        tried = [item for key, item in once.items() if key in known]
+        return tried, [item for key, item in once.items() if key not in known]
+
+    def _reports(self, asked: Sequence[Asked], placements: Mapping[str, Placement]) -> list[PodReport]:
+        """Pods as they were tried; of those of a workload one stands for all that came to the same."""
+        reports: dict[tuple[str, ...], PodReport] = {}
+        for item in asked:
+            key, placement = item.pod.key, placements[item.pod.key]
+            alike = (item.owner, placement.outcome, placement.reason) if item.owner else (key,)
+            if alike in reports:
+                reports[alike] = replace(reports[alike], alike=(*reports[alike].alike, placement))
+                continue
+            one = self._watch.told(key)
+            decided = Decided(one.session, item, placement, one.info, one.session.driver.decide(one.info), one.row)
+            state = f"as it was tried, after {counted(one.after, 'pod')} found a node" if one.after else ""
+            reports[alike] = replace(report_of(decided, self.looking), state=state)
+        return list(reports.values())
+
+
+@dataclass
+class _Later:
+    """Files whose pods come after the run."""
+
+    files: Files
+    manifests: Sequence[Manifest] = ()
+    asked: list[Asked] = field(default_factory=list)
+
+
+@dataclass
+class Try:
+    """A pod as it is tried, in a copy of the cluster, ``after`` so many others found their nodes; ``row`` is the node
+    it gets, if any.
+    """
+
+    session: Session
+    info: PodInfo
+    after: int
+    row: int | None = None
+    evicts: bool = False
+
+
+class Watch(Observer):
+    """Looks on at a run, and keeps of each pod that is meant the cluster as it was when it was tried last.
+
+    ``beside`` is somebody else who looks on.
+    """
+
+    session: Session
+
+    def __init__(self, meant: Callable[[Pod], bool], beside: Observer) -> None:
+        self._meant, self._beside = meant, beside
+        self._placed = 0
+        self.tries: dict[str, Try] = {}
+        self._evicting: dict[str, Try] = {}
+
+    def told(self, key: str) -> Try:
+        """The try that a run tells of: the last, or the one that had pods evicted so that the last found a node."""
+        last = self.tries[key]
+        return last if last.row is None else self._evicting.get(key, last)
+
+    def before(self, scheduler: Scheduler, pod: PodInfo) -> None:
+        self._beside.before(scheduler, pod)
+        if not self._meant(pod.pod):
+            return
+        earlier = self.tries.get(pod.key)
+        if earlier is not None and earlier.evicts:
+            self._evicting.setdefault(pod.key, earlier)
+        else:
+            self._evicting.pop(pod.key, None)
+        self.tries[pod.key] = Try(self.session.apart(), copy.copy(pod), self._placed)
+
+    def decided(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        self._beside.decided(scheduler, attempt)
+        if attempt.pod.key in self.tries:
+            self.tries[attempt.pod.key].row = attempt.row
+            self.tries[attempt.pod.key].evicts = bool(attempt.nominated)
+
+    def after(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        self._beside.after(scheduler, attempt)
+        self._placed += attempt.placed
+
+
+def _placements(run: Run) -> dict[str, Placement]:
+    """What became of pods, those that controllers made on the way included."""
+    return {each.pod: each for each in (*getattr(run, "replacements", ()), *run.placements)}
+
+
+def _about(fidelity: Fidelity, asked: Sequence[Asked]) -> Fidelity:
+    """What an answer stands on, as far as these pods are concerned."""
+    keys = {item.pod.key for item in asked}
+    gaps = (replace(gap, pods=tuple(pod for pod in gap.pods if pod in keys)) for gap in fidelity.gaps)
+    return replace(fidelity, gaps=tuple(gaps))
+
+
+def _both(fidelity: Fidelity, other: Fidelity | None) -> Fidelity:
+    """The gaps of both, those about the same thing in one."""
+    gaps: dict[tuple[str, str], Gap] = {}
+    for gap in (*fidelity.gaps, *(other.gaps if other else ())):
+        known = gaps.get((gap.what, gap.effect), gap)
+        gaps[gap.what, gap.effect] = replace(known, pods=tuple(dict.fromkeys((*known.pods, *gap.pods))))
+    return replace(fidelity, gaps=tuple(gaps.values()))
