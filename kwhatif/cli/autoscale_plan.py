@@ -12,11 +12,13 @@ from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
     EngineOptions,
     Namespace,
+    ProvisionTime,
     ReadingOptions,
     Tables,
     TablesOutput,
     argument,
     option,
+    seconds,
 )
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.errors import UsageError
@@ -55,10 +57,7 @@ def plan(
         bool,
         typer.Option("--until-quiet", help="Let scheduler and autoscaler take turns until nothing more happens."),
     ] = False,
-    provision_time: Annotated[
-        str,
-        typer.Option("--provision-time", metavar="TIME", help="How long a new node takes to come up, such as 2m30s."),
-    ] = "2m",
+    provision_time: ProvisionTime = "2m",
     orders: Annotated[
         int,
         typer.Option(
@@ -84,7 +83,6 @@ def plan(
 
     Exit codes: 0 every pod has a node or one comes for it, 1 some pod gets none, 2 usage or input error.
     """
-    from kwhatif.golang.duration import SECOND, Duration
     from kwhatif.whatif.autoscale.question import Autoscale, Autoscalers, Karpenter
     from kwhatif.whatif.stages.question import Case
     from kwhatif.whatif.stages.sequence import ask
@@ -97,11 +95,8 @@ def plan(
         raise UsageError("--scale-down and --until-quiet are about cluster-autoscaler: they take --groups FILE")
     source = cluster.required()
     check_stdin(*(files or ()), source, groups, catalogue, *(node_pools or ()), engine.policy, *(edits.edits or ()))
-    try:
-        seconds = Duration.parse(provision_time) // SECOND
-    except ValueError as error:
-        raise UsageError(f"--provision-time: {error}") from None
-    provision = seconds if until_quiet else None
+    wait = int(seconds(provision_time, "--provision-time"))
+    provision = wait if until_quiet else None
     case = Case(Inputs(source, files or (), namespace, edits or None, reading), engine)
     by_groups = Autoscale(groups=groups, scale_down=scale_down, orders=orders, provision=provision)
     by_pools = Karpenter(catalogue=catalogue, node_pools=tuple(node_pools or ()), consolidate=consolidate)

@@ -15,6 +15,7 @@ from kwhatif.cli.options import (
     ManifestFiles,
     Namespace,
     ReadingOptions,
+    ScalingOptions,
     Tables,
     TablesOutput,
     option,
@@ -50,6 +51,7 @@ def capacity(
     reading: ReadingOptions,
     engine: EngineOptions,
     edits: EditOptions,
+    scaling: ScalingOptions,
 ) -> None:
     """Count how many more of a pod, or of a release, fit beside what runs: per node, in all, and what ends it.
 
@@ -64,9 +66,10 @@ def capacity(
 
     reports = reports_of(report)
     source = cluster.required()
-    check_stdin(*files, source, engine.policy, *(edits.edits or ()))
+    check_stdin(*files, source, *(scaling.autoscale or ()), engine.policy, *(edits.edits or ()))
     question = Capacity(release=release, at_least=at_least, limit=limit)
-    asked = Inputs(source, files, namespace, edits or None, reading, mapped=is_mapped(reports))
+    mapped = is_mapped(reports)
+    asked = Inputs(source, files, namespace, edits or None, reading, mapped=mapped, **scaling.inputs)
     result = ask(question, Case(asked, engine))
     written(reports, result, lambda: capacity_blocks(result))
     text = rendered(result, output, lambda: capacity_blocks(result), everything=everything)

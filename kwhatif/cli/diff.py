@@ -14,6 +14,7 @@ from kwhatif.cli.options import (
     Everything,
     Namespace,
     ReadingOptions,
+    ScalingOptions,
     Tables,
     TablesOutput,
     argument,
@@ -74,6 +75,7 @@ def diff(
     reading: ReadingOptions,
     engine: Annotated[EngineOptions, Without("policy", "call_extenders")],
     edits: EditOptions,
+    scaling: ScalingOptions,
 ) -> None:
     """Compare what two policies, two Kubernetes versions, two clusters or two sets of manifests come to.
 
@@ -89,9 +91,10 @@ def diff(
     reports = reports_of(report)
     both, a, b, policies, against = files or [], old or [], new or [], policy or [], against_snapshot or []
     source = cluster.required()
-    check_stdin(*both, *a, *b, source, *against, *policies, *(edits.edits or ()))
+    check_stdin(*both, *a, *b, source, *against, *policies, *(scaling.autoscale or ()), *(edits.edits or ()))
     question = Diff([source, against] if against else [source], policies, both, a, b, replay or ())
-    inputs = Inputs(namespace=namespace, edits=edits or None, reading=reading, mapped=is_mapped(reports))
+    mapped = is_mapped(reports)
+    inputs = Inputs(namespace=namespace, edits=edits or None, reading=reading, mapped=mapped, **scaling.inputs)
     result = ask(question, *question.cases(inputs, engine))
     written(reports, result, lambda: diff_blocks(result, everything=everything))
     text = rendered(result, output, lambda: diff_blocks(result, everything=everything), everything=everything)

@@ -14,6 +14,7 @@ from kwhatif.cli.options import (
     Everything,
     Namespace,
     ReadingOptions,
+    ScalingOptions,
     Tables,
     TablesOutput,
     argument,
@@ -62,6 +63,7 @@ def drain(
     reading: ReadingOptions,
     engine: EngineOptions,
     edits: EditOptions,
+    scaling: ScalingOptions,
 ) -> None:
     """Drain nodes as kubectl does: cordon them all, then evict their pods as far as disruption budgets allow.
 
@@ -77,9 +79,10 @@ def drain(
 
     files, reports = filename or [], reports_of(report)
     source = cluster.required()
-    check_stdin(*files, source, engine.policy, *(edits.edits or ()))
+    check_stdin(*files, source, *(scaling.autoscale or ()), engine.policy, *(edits.edits or ()))
     question = Drain(nodes, ignore_daemonsets, delete_emptydir_data, force)
-    asked = Inputs(source, files, namespace, edits or None, reading, mapped=is_mapped(reports))
+    mapped = is_mapped(reports)
+    asked = Inputs(source, files, namespace, edits or None, reading, mapped=mapped, **scaling.inputs)
     result = ask(question, Case(asked, engine))
     written(reports, result, lambda: drain_blocks(result))
     text = rendered(result, output, lambda: drain_blocks(result), everything=everything)

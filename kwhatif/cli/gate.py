@@ -16,10 +16,10 @@ from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.explained import command, explained
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
-    AutoscaleGroups,
     EngineOptions,
     Explained,
     Namespace,
+    ScalingOptions,
     Seed,
     SendingOptions,
     argument,
@@ -108,7 +108,6 @@ def gate(
     with_pending: Annotated[
         bool, typer.Option("--with-pending", help="The snapshot's own pending pods compete for room, too.")
     ] = False,
-    autoscale: AutoscaleGroups = None,
     explain: Explained = None,
     now: Annotated[
         str | None,
@@ -126,6 +125,7 @@ def gate(
     reading: SendingOptions,
     engine: EngineOptions,
     edits: EditOptions,
+    scaling: ScalingOptions,
 ) -> None:
     """Judge a change before it is merged: roll it out on paper, and let rules look at what comes of it.
 
@@ -145,13 +145,14 @@ def gate(
         recursive=recursive,
         with_pending=with_pending,
         seed=seed,
-        autoscale=autoscale,
     )
     engine = dataclasses.replace(engine, policy=engine.policy or os.environ.get("KWHATIF_POLICY"))
     source = cluster.given(question.named_cluster)
-    asked = Inputs(source, files, namespace, edits or None, reading, _moment(now), is_mapped(reports))
+    moment, mapped = _moment(now), is_mapped(reports)
+    asked = Inputs(source, files, namespace, edits or None, reading, moment, mapped, **scaling.inputs)
     case = question.case(asked, engine)
-    check_stdin(*files, *(base or ()), source, autoscale, case.engine.policy, config, *(edits.edits or ()))
+    autoscale = case.inputs.autoscale
+    check_stdin(*files, *(base or ()), source, *autoscale, case.engine.policy, config, *(edits.edits or ()))
     if explain:
         explained(question, case, explain, output, everything=False)
     result = ask(question, case)

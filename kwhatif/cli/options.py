@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import typer
 
@@ -171,14 +172,36 @@ MaxPods = Annotated[
 ]
 
 
-AutoscaleGroups = Annotated[
-    str | None,
+Autoscale = Annotated[
+    list[str] | None,
     option(
         "--autoscale",
         metavar="FILE",
-        help="A NodeGroups document: pods that cluster-autoscaler would add a node for count as placed.",
+        help="Autoscalers add nodes for pods that find none: cluster-autoscaler by a NodeGroups document, Karpenter by "
+        "an InstanceTypes catalogue (repeatable).",
     ),
 ]
+ProvisionTime = Annotated[
+    str, typer.Option("--provision-time", metavar="TIME", help="How long a new node takes to come up, such as 2m30s.")
+]
+
+
+@dataclass(frozen=True)
+class ScalingOptions:
+    """Which autoscalers help pods without a node."""
+
+    autoscale: Autoscale = None
+    provision_time: ProvisionTime = "2m"
+
+    @property
+    def inputs(self) -> ScalingInputs:
+        """What a question is told of them. Raises UsageError."""
+        return {"autoscale": self.autoscale or (), "provision": seconds(self.provision_time, "--provision-time")}
+
+
+class ScalingInputs(TypedDict):
+    autoscale: Sequence[str]
+    provision: float
 
 
 @dataclass(frozen=True)

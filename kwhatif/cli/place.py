@@ -14,12 +14,12 @@ from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.explained import command, explained
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
-    AutoscaleGroups,
     CallExtenderBind,
     EngineOptions,
     Everything,
     Explained,
     Namespace,
+    ScalingOptions,
     Seed,
     SendingOptions,
     argument,
@@ -77,7 +77,6 @@ def place(
         ),
     ] = None,
     report: ReportFiles = None,
-    autoscale: AutoscaleGroups = None,
     explain: Explained = None,
     seed: Seed = None,
     call_extender_bind: CallExtenderBind = False,
@@ -86,6 +85,7 @@ def place(
     reading: SendingOptions,
     engine: EngineOptions,
     edits: EditOptions,
+    scaling: ScalingOptions,
 ) -> None:
     """Place pods on a cluster as kube-scheduler would, in its order: by priority, then as given.
 
@@ -98,17 +98,17 @@ def place(
 
     paths, reports = [*(files or ()), *(filename or ())], reports_of(report)
     source = cluster.required()
-    check_stdin(*paths, source, autoscale, engine.policy, *(edits.edits or ()))
+    check_stdin(*paths, source, *(scaling.autoscale or ()), engine.policy, *(edits.edits or ()))
     question = Place(
         with_pending=with_pending,
         timeline=timeline,
         recreate=not no_recreate,
         seed=seed,
         write=write_snapshot or "",
-        autoscale=autoscale or "",
         detailed=output in (Output.wide, Output.json, Output.yaml) or bool(reports),
     )
-    asked = Inputs(source, paths, namespace, edits or None, reading, mapped=is_mapped(reports))
+    mapped = is_mapped(reports)
+    asked = Inputs(source, paths, namespace, edits or None, reading, mapped=mapped, **scaling.inputs)
     case = Case(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind))
     if explain:
         explained(question, case, explain, output, everything=everything)

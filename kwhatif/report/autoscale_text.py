@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.report.blocks import NONE, Block, Facts, Lines, joined, of, titled
+from kwhatif.report.blocks import NONE, Block, Facts, joined, of, titled
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
+from kwhatif.report.scale_up_text import chance_blocks
 from kwhatif.results.amounts import counted, lasted, some
 from kwhatif.results.autoscale import AutoscaleResult, NodeOutlook, PodOutlook
 
@@ -42,12 +43,7 @@ def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
     blocks += titled("NODES", ("node", "group", "used", "outlook", "why"), map(_node, result.nodes))
     steps = [(lasted(each.time) if each.time else "0", each.what, each.nodes, each.waiting) for each in result.steps]
     blocks += titled("UNTIL QUIET", ("after", "what", "nodes", "pods waiting"), steps)
-    chance = result.chance
-    if chance.plans or chance.pods:
-        texts = [f"the plan may be {'; or '.join(chance.plans)}"] if chance.plans else []
-        texts += [f"which pods are helped: {some(chance.pods)}"] if chance.pods else []
-        text = f"Left to chance, by the order in which nodes and pods are listed: {'; '.join(texts)}."
-        blocks.append(Lines((text,)))
+    blocks += chance_blocks(result.chance)
     return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
 
 

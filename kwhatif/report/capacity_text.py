@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kwhatif.report.blocks import Block, Facts, Grouping, Verdict, joined, of, titled
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
+from kwhatif.report.scale_up_text import added, scale_up_blocks
 from kwhatif.results.amounts import counted, some, spell_amount
 from kwhatif.results.capacity import CapacityResult, NodeCapacity
 
@@ -25,6 +26,7 @@ def capacity_blocks(result: CapacityResult) -> list[Block]:
         for each in result.left_over
     ]
     blocks += titled("LEFT OVER", ("resource", "each asks", "free in all", "most on one node"), rows)
+    blocks += scale_up_blocks(result.scale_up)
     blocks += _nodes(result)
     return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
 
@@ -36,6 +38,8 @@ def _summary(result: CapacityResult) -> str:
         parts.append(counted(result.fits * result.pods_each, "pod"))
     if result.fits:
         parts.append(f"on {of(sum(1 for node in result.nodes if node.pods), len(result.nodes), 'node')}")
+    if more := added(result.scale_up):
+        parts.append(f"with {more}")
     asked = f" At least {result.at_least} were asked for." if result.exit_code else ""
     return f"{', '.join(parts)}.{asked}"
 

@@ -41,6 +41,7 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
     away = [(each.side, each.object, each.message) for each in result.refusals]
     blocks += _rollouts(result)
     blocks += titled("REFUSED BY ONE SIDE", ("side", "object", "message"), away)
+    blocks += titled("WHAT AUTOSCALERS ADD", ("", "A", "B", "Δ"), _growth(result), names_from=1)
     blocks += titled("THE CLUSTER AFTERWARDS", ("", "A", "B", "Δ"), _effects(result), names_from=1)
     blocks += _skews(result)
     blocks += _rules(result, everything)
@@ -66,6 +67,8 @@ def _summary(result: DecisionDiff) -> str:
     parts = [f"{kinds[what]} {words}" for what, words in _WORDS.items() if kinds[what]]
     if result.refusals:
         parts.append(f"{len(result.refusals)} refused by one side")
+    if not parts:
+        parts.append("other nodes are added")
     return f"Of {pods}: {', '.join(parts)}."
 
 
@@ -135,6 +138,21 @@ def _effects(result: DecisionDiff) -> Iterator[tuple[str, ...]]:
         yield (name, str(x), str(y), _signed(y - x))
     for name in dict.fromkeys(use.resource for cluster in (a, b) for use in cluster.resources):
         yield from _of_resource(name, a, b)
+
+
+def _growth(result: DecisionDiff) -> Iterator[tuple[str, ...]]:
+    """What autoscalers add on either side: nodes by group, and what all of them cost a month."""
+    ours, theirs = result.a.growth, result.b.growth
+    for autoscaler, group in sorted(ours | theirs):
+        x, y = ours.get((autoscaler, group), 0), theirs.get((autoscaler, group), 0)
+        kind = "nodes of NodePool" if autoscaler == "Karpenter" else "nodes of group"
+        yield (f"{kind} {group}", str(x), str(y), _signed(y - x))
+    costs = [side.scale_up.cost if side.scale_up and side.scale_up.nodes else 0.0 for side in (result.a, result.b)]
+    if ours or theirs:
+        spelt = ["unknown" if cost is None else f"{cost:,.2f}" for cost in costs]
+        known = [cost for cost in costs if cost is not None]
+        delta = f"{known[1] - known[0]:+,.2f}" if len(known) > 1 else NONE
+        yield ("more a month", *spelt, delta)
 
 
 def _of_resource(name: str, a: ClusterUse, b: ClusterUse) -> Iterator[tuple[str, ...]]:

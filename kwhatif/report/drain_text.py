@@ -5,6 +5,7 @@ from __future__ import annotations
 from kwhatif.report.blocks import NONE, Block, Grouping, Heading, Lines, Table, Verdict, of, titled
 from kwhatif.report.expand_text import refusal_blocks, rollout_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
+from kwhatif.report.scale_up_text import added, scale_up_blocks
 from kwhatif.results.amounts import counted, some, spell_amount
 from kwhatif.results.drain import DrainedPod, DrainResult
 from kwhatif.results.place import Victim
@@ -52,6 +53,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
         grouping=Grouping("pod", (0, 1), (0, 1)),
         nodes=(2, 3),
     )
+    blocks += scale_up_blocks(result.scale_up)
     headers = ("budget", "evictions", "allowed before", "allowed after", "keeps")
     budgets = [(b.budget, b.evictions, b.allowed_before, b.allowed_after, len(b.blocks)) for b in result.budgets]
     blocks += titled("BUDGETS", headers, budgets, None, Grouping("budget"))
@@ -100,4 +102,6 @@ def _summary(result: DrainResult) -> str:
         text = f"{of(sum(p.good for p in result.before), len(result.before), 'pod')} placed before; {text}"
     if pending := len(result.pending) + len(result.homeless):
         text += f", {pending} pending afterwards"
+    if result.scale_up is not None and result.scale_up.nodes:
+        text += f", {added(result.scale_up)}"
     return text

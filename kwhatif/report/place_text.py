@@ -10,6 +10,7 @@ from kwhatif.report.blocks import NONE, Block, Commands, Grouping, Heading, Line
 from kwhatif.report.expand_text import refusal_blocks, rollout_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.grouping import skeleton
+from kwhatif.report.scale_up_text import added, scale_up_blocks
 from kwhatif.report.timeline_text import timeline_blocks
 from kwhatif.results.amounts import counted
 from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Victim
@@ -29,7 +30,9 @@ def place_blocks(result: PlaceResult, *, wide: bool = False, everything: bool = 
         blocks.append(Heading("OUTCOME"))
     if result.placements:
         headers = (*_HEADERS[:-1], *_WIDE, _HEADERS[-1]) if wide else _HEADERS
-        rows = tuple(_row(placement, result.nodes, wide) for placement in (*result.placements, *result.replacements))
+        # Where nodes have come, some pods were tried with fewer of them.
+        nodes = f"/{result.nodes}" if result.scale_up is None else ""
+        rows = tuple(_row(placement, nodes, wide) for placement in (*result.placements, *result.replacements))
         grouping = Grouping("pod", (0, 1, len(headers) - 1), (1,), first=len(headers) - 1)
         blocks.append(Table(headers, rows, None, grouping, (2,)))
     if wide:
@@ -38,6 +41,7 @@ def place_blocks(result: PlaceResult, *, wide: bool = False, everything: bool = 
     victims = [(placement, victim) for placement in result.placements for victim in placement.victims]
     if victims:
         blocks += [Heading("VICTIMS"), victim_table(victims, wide=wide)]
+    blocks += scale_up_blocks(result.scale_up)
     blocks += [*rollout_blocks(result.rollouts, steps=wide), *refusal_blocks(result.refusals, result.failed)]
     blocks.append(Verdict(summary(result), not result.exit_code))
     return [*blocks, *fidelity_blocks(result.fidelity)]
@@ -65,6 +69,7 @@ def summary(result: PlaceResult) -> str:
     parts = [f"{counted(lost, 'victim stays', 'victims stay')} pending"] if lost else []
     parts += [f"{of(outcomes['placed'], len(result.placements), 'pod')} placed"] if result.placements else []
     parts += [f"{outcomes[name]} {name}" for name in _BESIDES if outcomes[name]]
+    parts += filter(None, [added(result.scale_up)])
     victims = sum(len(placement.victims) for placement in result.placements)
     if victims:
         parts.append(counted(victims, "victim"))
@@ -79,15 +84,15 @@ def summary(result: PlaceResult) -> str:
     return ", ".join(parts) or "No pods to place."
 
 
-def _row(placement: Placement, nodes: int, wide: bool) -> tuple[str, ...]:
+def _row(placement: Placement, nodes: str, wide: bool) -> tuple[str, ...]:
     namespace, _, name = placement.pod.partition("/")
-    looked = placement.outcome in ("placed", "waiting", "unschedulable")
+    looked = placement.outcome in ("placed", "waiting", "unschedulable", "autoscaled")
     cells = (
         namespace,
         name,
         placement.node or NONE,
         "-" if placement.score is None else str(placement.score),
-        f"{placement.feasible}/{nodes}" if looked else "-",
+        f"{placement.feasible}{nodes}" if looked else "-",
         str(placement.evaluated) if looked else "-",
         str(placement.ties) if placement.ties else "-",
     )

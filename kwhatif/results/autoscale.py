@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from kwhatif.results.added_nodes import Chance
 from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import FailedCreate, Refusal
 
@@ -106,16 +107,6 @@ class QuietStep(Value, frozen=True, kw_only=True):
     what: str
     nodes: int
     waiting: int
-
-
-class Chance(Value, frozen=True, kw_only=True):
-    """What depends on the order in which nodes and pods are listed: so many other ``orders`` lead to other ``plans``,
-    and some ``pods`` are helped in one order and not in another.
-    """
-
-    orders: int
-    plans: tuple[str, ...] = ()
-    pods: tuple[str, ...] = ()
 
 
 class AboutPods(Result, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from kwhatif.results.added_nodes import ScaleUp
 from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import FailedCreate, Refusal
 
@@ -52,7 +53,8 @@ class CapacityResult(Result, frozen=True, kw_only=True):
     ``ended`` says what ended it: ``nodes``, ``quota``, ``limit``, ``max-pods``, or ``scheduler`` if none takes such
     pods up; nothing if the API server lets in none at all.
     ``message`` is what kube-scheduler would say of the next pod, ``next_pod``. ``first`` counts the pods that what-if
-    edits left without a node, which are placed before; ``first_pending`` are those of them that find none.
+    edits left without a node, which are placed before; ``first_pending`` are those of them that find none. ``scale_up``
+    is what autoscalers add meanwhile, if they were asked.
     """
 
     rows: ClassVar[str] = "nodes"
@@ -73,7 +75,12 @@ class CapacityResult(Result, frozen=True, kw_only=True):
     nodes: tuple[NodeCapacity, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     failed: tuple[FailedCreate, ...] = ()
+    scale_up: ScaleUp | None = None
     fidelity: Fidelity
+
+    @property
+    def lacks_nodes(self) -> bool:
+        return self.ended == "nodes" or bool(self.first_pending)
 
     @property
     def exit_code(self) -> int:

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from kwhatif.results.added_nodes import ScaleUp
 from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import RolloutPlan
 
 
 class Side(Value, frozen=True, kw_only=True):
-    """One of the two: what it is called, how many of its pods found a node or did not, and how its updates went."""
+    """One of the two: what it is called, how many of its pods found a node or did not, how its updates went, and what
+    autoscalers add on this side, if they were asked.
+    """
 
     label: str
     placed: int
     unplaced: int
     rollouts: tuple[RolloutPlan, ...] = ()
+    scale_up: ScaleUp | None = None
     fidelity: Fidelity
+
+    @property
+    def growth(self) -> dict[tuple[str, str], int]:
+        """(autoscaler, group or NodePool) -> how many nodes it gets."""
+        groups = self.scale_up.groups if self.scale_up else ()
+        return {(each.autoscaler, each.group): each.to - each.size for each in groups}
 
 
 class NodeScores(Value, frozen=True, kw_only=True):
@@ -124,7 +134,13 @@ class DecisionDiff(Result, frozen=True, kw_only=True):
     @property
     def differs(self) -> bool:
         stuck_a, stuck_b = ({plan.object for plan in side.rollouts if plan.unfinished} for side in (self.a, self.b))
-        return bool(self.changes or self.refusals or stuck_a != stuck_b)
+        costs = [side.scale_up.cost if side.scale_up else None for side in (self.a, self.b)]
+        grown = self.a.growth != self.b.growth or costs[0] != costs[1]
+        return bool(self.changes or self.refusals or stuck_a != stuck_b or grown)
+
+    @property
+    def lacks_nodes(self) -> bool:
+        return bool(self.a.unplaced or self.b.unplaced)
 
     @property
     def stands_on(self) -> tuple[Fidelity, ...]:

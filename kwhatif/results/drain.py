@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from kwhatif.results.added_nodes import ScaleUp
 from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import FailedCreate, Placement, Refusal, RolloutPlan, Victim, homeless
 
@@ -63,6 +64,7 @@ class DrainResult(Result, frozen=True, kw_only=True):
     """Nodes in the order they are drained, pods in the order they go, placements of those made in their place.
 
     ``before`` are the placements of pods that came with manifests or edits, ``rollouts`` the updates among them.
+    ``scale_up`` is what autoscalers add, if they were asked; nodes that are drained count for their groups still.
     """
 
     rows: ClassVar[str] = "pods"
@@ -78,7 +80,12 @@ class DrainResult(Result, frozen=True, kw_only=True):
     refusals: tuple[Refusal, ...] = ()
     failed: tuple[FailedCreate, ...] = ()
     warnings: tuple[str, ...] = ()
+    scale_up: ScaleUp | None = None
     fidelity: Fidelity
+
+    @property
+    def lacks_nodes(self) -> bool:
+        return any(each.outcome == "unschedulable" for each in (*self.before, *self.placements))
 
     @property
     def pending(self) -> tuple[Placement, ...]:

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from kwhatif.results.added_nodes import ScaleUp
 from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import Placement
 
@@ -90,7 +91,8 @@ class GateResult(Result, frozen=True, kw_only=True):
     """What the gate says.
 
     ``judged`` is ``change`` if there was something to compare with, else ``everything``. ``findings`` come errors
-    first, then by file, line and rule; those that are exempted are in ``exemptions`` alone. ``policy`` says where the
+    first, then by file, line and rule; those that are exempted are in ``exemptions`` alone. ``scale_up`` is what
+    autoscalers add for the change, if they were asked. ``policy`` says where the
     rules came from, ``note`` what there is to say of the whole ("nothing to judge: ...").
     """
 
@@ -102,12 +104,17 @@ class GateResult(Result, frozen=True, kw_only=True):
     note: str = ""
     changes: tuple[Change, ...] = ()
     placements: tuple[Placement, ...] = ()
+    scale_up: ScaleUp | None = None
     rules: tuple[RuleOutcome, ...] = ()
     findings: tuple[Finding, ...] = ()
     exemptions: tuple[Exemption, ...] = ()
     warnings: tuple[str, ...] = ()
     fidelity: Fidelity
     policy: str = ""
+
+    @property
+    def lacks_nodes(self) -> bool:
+        return any(each.outcome == "unschedulable" for each in self.placements)
 
     @property
     def errors(self) -> int:

@@ -65,6 +65,11 @@ class Result(Value, frozen=True, kw_only=True, dict=True):
         """0 the answer is good, 1 it is "no"."""
 
     @property
+    def lacks_nodes(self) -> bool:
+        """Whether pods were asked about for which no scheduler found a node."""
+        return False
+
+    @property
     def stands_on(self) -> tuple[Fidelity, ...]:
         """The fidelity of all that was asked for this answer."""
         return tuple(found for found in (getattr(self, "fidelity", None),) if found is not None)

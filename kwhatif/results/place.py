@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
+from kwhatif.results.added_nodes import ScaleUp
 from kwhatif.results.parts import Fidelity, Result, Value
 
 
@@ -70,9 +71,9 @@ class Placement(Value, frozen=True, kw_only=True):
 
     ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting``, ``skipped`` where there is nothing to do,
     ``unclaimed`` if its schedulerName is that of no profile, ``preempted`` if the pod had to leave its node again, or
-    ``autoscaled`` if an autoscaler adds a node for it; ``message`` the event's text or the reason. ``feasible`` of
-    ``evaluated`` nodes passed;
-    ``ties`` of them shared the top ``score``. ``devices`` are those of its claims.
+    ``autoscaled`` if it finds its ``node`` once autoscalers have added some; ``message`` is the event's text or the
+    reason. ``feasible`` of ``evaluated`` nodes passed; ``ties`` of them shared the top ``score``. ``devices`` are those
+    of its claims.
     """
 
     pod: str
@@ -215,13 +216,14 @@ class Pool(Value, frozen=True, kw_only=True):
 
 
 class Totals(Value, frozen=True, kw_only=True):
-    """Placements in numbers: of so many ``pods``, some ``placed``, some ``skipped`` as there is nothing to do, others
-    ``unplaced`` for ``causes``, the most frequent first. ``pools`` say what is allocated afterwards, in which victims
-    that are made again have a part.
+    """Placements in numbers: of so many ``pods``, some ``placed``, some ``autoscaled``, some ``skipped`` as there is
+    nothing to do, others ``unplaced`` for ``causes``, the most frequent first. ``pools`` say what is allocated
+    afterwards, in which victims that are made again have a part.
     """
 
     pods: int = 0
     placed: int = 0
+    autoscaled: int = 0
     skipped: int = 0
     unplaced: int = 0
     causes: tuple[Cause, ...] = ()
@@ -232,7 +234,7 @@ class PlaceResult(Result, frozen=True, kw_only=True):
     """Where pods would go, in the order in which the scheduler takes them up.
 
     ``replacements`` are pods that controllers made for victims while time was simulated; ``timeline`` and
-    ``events`` tell that story. ``totals`` count both.
+    ``events`` tell that story. ``totals`` count both. ``scale_up`` is what autoscalers add, if they were asked.
     """
 
     rows: ClassVar[str] = "placements"
@@ -249,6 +251,11 @@ class PlaceResult(Result, frozen=True, kw_only=True):
     refusals: tuple[Refusal, ...] = ()
     failed: tuple[FailedCreate, ...] = ()
     rollouts: tuple[RolloutPlan, ...] = ()
+    scale_up: ScaleUp | None = None
+
+    @property
+    def lacks_nodes(self) -> bool:
+        return any(each.outcome == "unschedulable" for each in (*self.placements, *self.replacements))
 
     @property
     def homeless(self) -> tuple[Victim, ...]:

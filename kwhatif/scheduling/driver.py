@@ -8,9 +8,10 @@ Upstream: Scheduler in pkg/scheduler/scheduler.go, and handleSchedulingFailure i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar, Unpack
 
+from kwhatif.api.core import Node, Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.events import EVERYTHING
@@ -112,6 +113,15 @@ class Driver:
         self.cluster.reread(kinds)
         self._schedulers.clear()
         self._hints.clear()
+
+    def add_nodes(self, nodes: Sequence[Node], pods: Iterable[Pod]) -> None:
+        """Nodes join the cluster, with pods that are bound to them; the process goes on."""
+        cluster = self.cluster
+        cluster.replace_nodes([*cluster.columns.given, *nodes])
+        for pod in pods:
+            cluster.add(cluster.shapes.info(pod, bound=True), pod.spec.node_name or "")
+        for scheduler in self.in_use:
+            scheduler.start_over()
 
     # --- cycles
 

@@ -190,7 +190,7 @@ class Preemption:
     def _table(self, diagnosis: Diagnosis) -> VictimTable:
         cluster = diagnosis.cluster
         table = self._tables.get(id(cluster))
-        if table is None or table.cluster is not cluster:
+        if table is None or table.columns is not cluster.columns:
             table = self._tables[id(cluster)] = VictimTable(cluster)
         return table
 

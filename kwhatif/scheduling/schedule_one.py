@@ -102,6 +102,13 @@ class Scheduler:
         self._evaluations: dict[int, Evaluation] = {}
         self._room = max(32, min(1024, _MEMORY // max(len(cluster), 1)))
 
+    def start_over(self) -> None:
+        """The cluster's rows have been dealt anew: forget what was known of them, and find held pods again."""
+        self.framework.attach(self.cluster)
+        self._evaluations.clear()
+        for uid, attempt in self.held.items():
+            attempt.row = self.cluster.columns.row(self.profile.waiting[uid].node)
+
     # --- one cycle
 
     def attempt(self, pod: PodInfo) -> Attempt:

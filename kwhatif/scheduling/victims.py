@@ -41,6 +41,8 @@ class VictimTable:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
+        # Rows that are dealt anew take another table.
+        self.columns = cluster.columns
         self._pods: list[list[PodInfo] | None] = [None] * len(cluster)
         self._width = 8
         self._shapes = np.zeros((len(cluster), self._width), np.intp)

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from kwhatif.bounds import PODS
-from kwhatif.whatif.stages.inputs import Engine, Files, Inputs, Reading
+from kwhatif.whatif.stages.inputs import PROVISION, Engine, Files, Inputs, Reading
 from kwhatif.whatif.stages.question import Case, Question
 from kwhatif.whatif.stages.sequence import ask
 
@@ -49,6 +49,17 @@ class EditOptions(TypedDict, total=False):
 
     edits: Manifests
     max_pods: int
+
+
+class ScalingOptions(TypedDict, total=False):
+    """Which autoscalers help pods without a node?
+
+    ``autoscale`` are their documents, one or several: NodeGroups for cluster-autoscaler, a catalogue of InstanceTypes
+    for Karpenter (and NodePools, to stand in for those of the snapshot). New nodes come up after ``provision_seconds``.
+    """
+
+    autoscale: Path | Sequence[Path]
+    provision_seconds: float
 
 
 class ManifestOptions(EditOptions, total=False):
@@ -88,6 +99,10 @@ class Options(ManifestOptions, SchedulerOptions, total=False):
     """Those of both."""
 
 
+class ScaledOptions(Options, ScalingOptions, total=False):
+    """Those of questions that autoscalers have a part in."""
+
+
 def place(
     manifests: Manifests = (),
     *,
@@ -98,15 +113,14 @@ def place(
     seed: int | None = None,
     verb: str = "",
     write_snapshot: Path | None = None,
-    autoscale: Path | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[ScaledOptions],
 ) -> PlaceResult:
     """Where would these pods go?
 
     ``with_pending`` also places those that wait in the snapshot. With a ``timeline`` the queue is simulated, retries
     and all; ``recreate`` lets the controllers of victims make new pods then. Ties are broken by name, or at random
     from a ``seed``. ``verb`` is as for ``expand``. The cluster afterwards goes to the file ``write_snapshot``, to ask
-    further. With the node groups of the file ``autoscale``, pods that one of them gets a node for count as placed.
+    further. With ``autoscale``, pods that a node comes for count as placed.
     """
     from kwhatif.whatif.place.question import Place
 
@@ -117,7 +131,6 @@ def place(
         recreate=recreate,
         seed=seed,
         write=write,
-        autoscale="" if autoscale is None else os.fspath(autoscale),
     )
     return ask(question, _case(manifests, snapshot, {**options, "verb": verb}))
 
@@ -177,7 +190,7 @@ def capacity(
     release: bool = False,
     at_least: int = 1,
     limit: int | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[ScaledOptions],
 ) -> CapacityResult:
     """How many more of a pod fit, or with ``release`` of all pods of the manifests together?
 
@@ -219,7 +232,7 @@ def drain(
     delete_emptydir_data: bool = False,
     force: bool = False,
     manifests: Manifests = (),
-    **options: Unpack[Options],
+    **options: Unpack[ScaledOptions],
 ) -> DrainResult:
     """What would draining nodes do? They are names or label selectors, in this order; the flags are kubectl's.
 
@@ -241,7 +254,7 @@ def diff(
     old: Manifests = (),
     new: Manifests = (),
     replay: Sequence[str] = (),
-    **options: Unpack[Options],
+    **options: Unpack[ScaledOptions],
 ) -> DecisionDiff:
     """What would change with another policy, version, cluster or manifests?
 
@@ -278,7 +291,7 @@ def gate(
     now: datetime | None = None,
     seed: int | None = None,
     verb: str = "",
-    **options: Unpack[Options],
+    **options: Unpack[ScaledOptions],
 ) -> GateResult:
     """May this change go into the cluster? Rules look at what comes of it.
 
@@ -338,8 +351,21 @@ def _case(
         plugin=options.get("plugins"),
         **{name: options[name] for name in named if name in options},
     )
-    namespace = options.get("namespace", "default")
-    return Case(Inputs(_cluster(snapshot), _files(manifests), namespace, edits if told else None, reading, now), engine)
+    inputs = Inputs(
+        _cluster(snapshot),
+        _files(manifests),
+        options.get("namespace", "default"),
+        edits if told else None,
+        reading,
+        now,
+        autoscale=_paths(options.get("autoscale", ())),
+        provision=options.get("provision_seconds", PROVISION),
+    )
+    return Case(inputs, engine)
+
+
+def _paths(given: Path | Sequence[Path]) -> list[str]:
+    return [os.fspath(each) for each in ([given] if isinstance(given, str | os.PathLike) else given)]
 
 
 def _files(given: Manifests) -> Files:

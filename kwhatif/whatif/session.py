@@ -12,7 +12,8 @@ from typing import Unpack
 from msgspec.structs import replace
 
 from kwhatif.admission.answer import Doubts
-from kwhatif.api.core import Pod
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.meta import Resource
 from kwhatif.api.selectors import SelectorError
 from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.cluster.shape_table import ShapeTable
@@ -145,6 +146,14 @@ class Session:
         earlier = self.apart()
         earlier.cluster.leave(found[0].uid, deleted=False)
         return earlier, asked
+
+    def join(self, nodes: Sequence[Node], pods: Sequence[Pod] = (), others: Sequence[Resource] = ()) -> None:
+        """New nodes are there from now on, with the pods that are bound to them and what else came with them."""
+        self.snapshot = self.snapshot.copy()
+        for each in (*nodes, *others):
+            self.snapshot.objects.add(each)
+        self.cluster.objects = self.snapshot.objects
+        self.driver.add_nodes(nodes, pods)
 
     def apart(self) -> Session:
         """A session of a copy of the cluster, to try something in."""

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from random import Random
-
-from msgspec import structs
 
 from kwhatif.api.core import Node
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
@@ -19,10 +16,9 @@ from kwhatif.autoscaling.cluster_autoscaler.planner import ScaleDown
 from kwhatif.autoscaling.cluster_autoscaler.similar_groups import Resize
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import Loop, StaticAutoscaler
 from kwhatif.golang.duration import SECOND
-from kwhatif.results.amounts import counted
+from kwhatif.results.added_nodes import HOURS_A_MONTH, Chance
 from kwhatif.results.autoscale import (
     AutoscaleResult,
-    Chance,
     GroupState,
     Growth,
     GrowthOption,
@@ -31,15 +27,14 @@ from kwhatif.results.autoscale import (
     QuietStep,
     Rejection,
 )
-from kwhatif.results.place import Placement, PlaceResult
+from kwhatif.results.place import PlaceResult
 from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.whatif.autoscale.ask_groups import chance
 from kwhatif.whatif.autoscale.node_groups_document import KnownGroups, read_groups
 from kwhatif.whatif.autoscale.until_quiet import until_quiet
 from kwhatif.whatif.autoscale.world_of import moment_of, seen_at, world_of
 from kwhatif.whatif.session import Asked, Session
 from kwhatif.whatif.stages.notes import Notes
-
-HOURS_A_MONTH = 730
 
 
 def autoscale(
@@ -62,11 +57,8 @@ def autoscale(
     pods = [item.pod for item in asked if item.pod.key in waiting]
     world = world_of(session, known, pods, now)
     loop = StaticAutoscaler().loop(world)
-    plan = _plan(loop.scale_up)
     orders = orders if waiting else 0
-    loops = [loop, *(StaticAutoscaler(Random(seed)).loop(world) for seed in range(orders))]
-    plans = {_plan(each.scale_up) for each in loops} - {plan}
-    helped = [_helped(each) for each in loops]
+    plans, some = chance(world, loop, orders)
     costs = [_cost(each) for each in loop.scale_up.plan]
     steps: tuple[QuietStep, ...] = ()
     if provision is not None:
@@ -85,11 +77,7 @@ def autoscale(
         nodes=tuple(_nodes(world)) if scale_down else (),
         steps=steps,
         peak=max((step.nodes for step in steps), default=None),
-        chance=Chance(
-            orders=orders,
-            plans=tuple(sorted(plans)),
-            pods=tuple(sorted({pod for some in helped for pod in some if not all(pod in each for each in helped)})),
-        ),
+        chance=Chance(orders=orders, plans=tuple(plans), pods=tuple(some)),
         fidelity=placed.fidelity,
     )
 
@@ -97,43 +85,16 @@ def autoscale(
 def groups_of(path: str, snapshot: Snapshot, notes: Notes, now: datetime | None = None) -> KnownGroups:
     """The groups of a file. Warns of what it lacks, and of groups whose maximum nobody knows. Raises InputError."""
     known = read_groups(path, snapshot.objects.of(Node), moment_of(snapshot, now))
+    warn_of(known, notes)
+    return known
+
+
+def warn_of(known: KnownGroups, notes: Notes) -> None:
+    """What the groups lack."""
     if known.incomplete:
         notes.warn(f"{known.source}: {known.incomplete}")
     for name in known.unlimited:
         notes.warn(f"group {name}: nobody knows its maximum, so it does not grow")
-    return known
-
-
-def with_outlooks(placements: Sequence[Placement], found: AutoscaleResult) -> tuple[Placement, ...]:
-    """The placements, where pods that a node comes for are ``autoscaled``."""
-    outlooks = {each.pod: each for each in found.pods}
-    return tuple(
-        structs.replace(each, outcome="autoscaled", message=_coming(outlooks[each.pod], found))
-        if each.outcome == "unschedulable" and each.pod in outlooks and outlooks[each.pod].good
-        else each
-        for each in placements
-    )
-
-
-def _coming(pod: PodOutlook, found: AutoscaleResult) -> str:
-    match pod.outcome:
-        case "existing":
-            return f"the autoscaler expects it on {pod.node}"
-        case "awaiting":
-            return "the autoscaler helps it in a later loop"
-    new = sum(each.to - each.size for each in found.plan)
-    return f"a node of group {pod.group} comes for it ({counted(new, 'new node')} in all)"
-
-
-def _plan(scale_up: ScaleUp) -> str:
-    """``general 3->5, gpu 0->1``; ``nothing``."""
-    plan = sorted(scale_up.plan, key=lambda each: each.group.name)
-    return ", ".join(f"{each.group.name} {each.size}->{each.to}" for each in plan) or "nothing"
-
-
-def _helped(loop: Loop) -> set[str]:
-    """The pods that will run after this loop."""
-    return {*loop.placed, *(pod.key for pod in loop.scale_up.triggered if loop.scale_up.plan)}
 
 
 def _cost(resize: Resize) -> float | None:

@@ -30,7 +30,8 @@ from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Off
 from kwhatif.autoscaling.karpenter.exact_amounts import amounts
 from kwhatif.autoscaling.karpenter.karpenter_world import Settings
 from kwhatif.errors import InputError
-from kwhatif.snapshot.format.own_documents import read_only
+from kwhatif.snapshot.format.own_documents import own_document, read_only
+from kwhatif.snapshot.read.documents import Document
 
 KIND = "InstanceTypes"
 
@@ -121,7 +122,16 @@ class KnownCatalogue:
 
 def read_catalogue(path: str) -> KnownCatalogue:
     """The catalogue of a file. Raises InputError with the place of a mistake."""
-    file, source = read_only(path, KIND, InstanceTypesFile)
+    return _known(*read_only(path, KIND, InstanceTypesFile))
+
+
+def catalogue_in(document: Document) -> KnownCatalogue:
+    """The catalogue of a document that has been read. Raises InputError with the place of a mistake."""
+    source = document.origin.file
+    return _known(own_document(document, KIND, InstanceTypesFile, source), source)
+
+
+def _known(file: InstanceTypesFile, source: str) -> KnownCatalogue:
     try:
         return known_catalogue(file, source)
     except InputError as error:

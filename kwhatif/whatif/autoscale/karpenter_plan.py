@@ -22,6 +22,7 @@ from kwhatif.autoscaling.karpenter.requirements import Requirements, both
 from kwhatif.autoscaling.karpenter.wants import Wants
 from kwhatif.cluster.shapes import start_time
 from kwhatif.errors import UsageError
+from kwhatif.results.added_nodes import HOURS_A_MONTH
 from kwhatif.results.amounts import counted, spell_amount
 from kwhatif.results.karpenter import (
     Consolidation,
@@ -34,7 +35,6 @@ from kwhatif.results.karpenter import (
 from kwhatif.results.place import PlaceResult
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.whatif.autoscale.autoscale import HOURS_A_MONTH
 from kwhatif.whatif.autoscale.instance_types_document import KnownCatalogue
 
 _READY = NodePoolStatus(conditions=[Condition(type="Ready", status="True")])
@@ -81,14 +81,18 @@ def pools_of(snapshot: Snapshot, files: Sequence[str]) -> list[NodePool]:
 
 
 def world_of(
-    later: Snapshot, known: KnownCatalogue, pools: Sequence[NodePool], now: datetime | None = None
+    later: Snapshot,
+    known: KnownCatalogue,
+    pools: Sequence[NodePool],
+    now: datetime | None = None,
+    waiting: Sequence[Pod] | None = None,
 ) -> KarpenterWorld:
-    """What Karpenter sees of a cluster in which the scheduler has given up on the pods that wait."""
+    """What Karpenter sees of a cluster in which the scheduler has given up on all pods that wait, or on those given."""
     seen = now.astimezone(UTC).isoformat() if now else later.taken_at or datetime.now(UTC).isoformat()
     return KarpenterWorld(
         start_time(seen.replace("+00:00", "Z")),
         later.objects,
-        [pod for pod in later.objects.of(Pod) if not pod.spec.node_name],
+        [pod for pod in later.objects.of(Pod) if not pod.spec.node_name] if waiting is None else waiting,
         pools,
         known.catalogue,
         known.offered,
@@ -125,10 +129,11 @@ def _machine(claim: NewClaim, catalogue: Catalogue) -> Machine:
 
 
 def _spelt(requests: Mapping[str, int]) -> dict[str, str]:
-    return {name: _amount(name, amount) for name, amount in sorted(requests.items())}
+    return {name: spelt_exactly(name, amount) for name, amount in sorted(requests.items())}
 
 
-def _amount(name: str, thousandths: int) -> str:
+def spelt_exactly(name: str, thousandths: int) -> str:
+    """An amount of a resource that is known in thousandths."""
     return spell_amount(name, thousandths if name == "cpu" else -(-thousandths // 1000))
 
 
@@ -192,7 +197,7 @@ def _nearest(catalogue: Catalogue, rows: frozenset[int], asked: Requirements, re
         there = left(asked, {key: amount for key, amount in requests.items() if key != name})
         if there:
             most = max(catalogue.types[row].allocatable.get(name, 0) for row in there)
-            found.append(f"{name}: asks {_amount(name, requests[name])}, the most is {_amount(name, most)}")
+            found.append(f"{name}: asks {spelt_exactly(name, requests[name])}, the most is {spelt_exactly(name, most)}")
     for key in sorted(asked):
         there = left({each: value for each, value in asked.items() if each != key}, requests)
         if there:

@@ -36,7 +36,8 @@ from kwhatif.cel.faults import Fault
 from kwhatif.cel.patterns import search
 from kwhatif.errors import InputError
 from kwhatif.golang.duration import Duration
-from kwhatif.snapshot.format.own_documents import read_only
+from kwhatif.snapshot.format.own_documents import own_document, read_only
+from kwhatif.snapshot.read.documents import Document
 
 KIND = "NodeGroups"
 
@@ -132,7 +133,16 @@ def read_groups(path: str, nodes: Sequence[Node], now: int = 0) -> KnownGroups:
 
     Raises InputError with the place of a mistake.
     """
-    file, source = read_only(path, KIND, NodeGroupsFile)
+    return _known(*read_only(path, KIND, NodeGroupsFile), nodes, now)
+
+
+def groups_in(document: Document, nodes: Sequence[Node], now: int = 0) -> KnownGroups:
+    """The same of a document that has been read."""
+    source = document.origin.file
+    return _known(own_document(document, KIND, NodeGroupsFile, source), source, nodes, now)
+
+
+def _known(file: NodeGroupsFile, source: str, nodes: Sequence[Node], now: int) -> KnownGroups:
     try:
         return known_groups(file, nodes, now, source)
     except InputError as error:

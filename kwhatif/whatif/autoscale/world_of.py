@@ -17,9 +17,18 @@ from kwhatif.whatif.session import Session
 _WAITS = Condition(type="PodScheduled", status="False", reason="Unschedulable")
 
 
-def world_of(session: Session, known: KnownGroups, waiting: Sequence[Pod], now: datetime | None = None) -> World:
-    """What the autoscaler sees of a session's cluster, once the scheduler has given up on the pods that are waiting."""
-    snapshot = session.snapshot
+def world_of(
+    session: Session,
+    known: KnownGroups,
+    waiting: Sequence[Pod],
+    now: datetime | None = None,
+    later: Snapshot | None = None,
+) -> World:
+    """What the autoscaler sees of a session's cluster, once the scheduler has given up on the pods that are waiting.
+
+    ``later`` is the cluster as it is then, if that may know more controllers than the session began with.
+    """
+    snapshot = later or session.snapshot
     scheduler = session.driver.scheduler(session.setup.configuration.profiles[0].scheduler_name)
     assert scheduler is not None
     return World(

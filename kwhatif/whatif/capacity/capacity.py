@@ -1,13 +1,14 @@
 """How many more of a pod or a release fit, on which nodes, and what ends it.
 
 Copies are placed one after the other, as kube-scheduler places them, until one of them finds no node. Nobody is
-evicted for them: what preemption would do for the next one is in its message.
+evicted for them: what preemption would do for the next one is in its message. Where autoscalers are asked, they add
+nodes for those that find none, until every group that could help has grown to its limits.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,15 +25,21 @@ from kwhatif.cluster.storage import claim_names
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.errors import UsageError
 from kwhatif.framework.diagnosis import Diagnosis
+from kwhatif.results.added_nodes import ScaleUp
 from kwhatif.results.capacity import CapacityResult, LeftOver, NodeCapacity, QuotaRoom, ReasonCount
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.in_words import feasible_rows
+from kwhatif.whatif.autoscale.scaler import Scaler
 from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.expand.snapshot_world import world_of
 from kwhatif.whatif.fidelity.assess import assess
+from kwhatif.whatif.place.afterwards import waiting
 from kwhatif.whatif.place.placing import Run, not_ours, skipped
 from kwhatif.whatif.session import Asked, Session
 from kwhatif.workloads.volumes import claim_arrives
+
+_ASKED_AT_LEAST = 10
+"""About so many units autoscalers are asked at first; from then on about as many as there are."""
 
 _POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 
@@ -46,6 +53,7 @@ def capacity(
     limit: int | None = None,
     others: Sequence[str] = (),
     first: Sequence[Asked] = (),
+    scaler: Scaler | None = None,
 ) -> CapacityResult:
     """Fill the cluster with copies of the one pod template of the manifests, or of the ``release`` they make up.
 
@@ -62,14 +70,15 @@ def capacity(
     asked = asked if release else list(templates.values())
     _check(session, asked)
     unclaimed = next((item for item in asked if session.driver.scheduler(item.pod.spec.scheduler_name) is None), None)
-    before = Run(session)
+    before = Run(session, scaler)
     before.all_of(first)
     quota = _quota_room(session, [expanded.whole[item.pod.key] for item in asked])
     room = pods_left() // max(len(asked), 1)
     if room < at_least:
         raise UsageError(f"--at-least {at_least}: no more than {room} are counted (--max-pods)")
     bounds = [room, *([] if limit is None else [limit]), *([] if quota is None else [quota.fits])]
-    filling = _Filling(session, [_copier(item, expanded.objects) for item in asked])
+    copiers = [_copier(item, expanded.objects) for item in asked]
+    filling = _Filling(session, copiers, scaler, endless_is_wrong=limit is None and quota is None)
     fits = filling.run(min(bounds)) if asked and unclaimed is None else 0
     counted = "limit" if limit == fits else "max-pods" if room == fits else "quota"
     ended = "nodes" if filling.refused is not None else counted if asked else ""
@@ -88,6 +97,7 @@ def capacity(
         first_pending=tuple(placement.pod for placement in before.placements if not placement.good),
         refusals=tuple(expanded.refusals),
         failed=tuple(expanded.failed),
+        scale_up=None if scaler is None else filling.added(scaler, before.homes()),
         fidelity=assess(session, [*first, *asked], before.placements, others, more=True),
         **outcome,
     )
@@ -170,22 +180,53 @@ def _copier(asked: Asked, objects: Iterable[object]) -> _Copier:
 class _Filling:
     """The copies placed so far, and the attempt that found no node."""
 
-    def __init__(self, session: Session, copiers: Sequence[_Copier]) -> None:
-        self._session, self._copiers = session, copiers
-        self._taken: Counter[int] = Counter()
+    def __init__(
+        self, session: Session, copiers: Sequence[_Copier], scaler: Scaler | None, *, endless_is_wrong: bool
+    ) -> None:
+        self._session, self._copiers, self._scaler = session, copiers, scaler
+        self._endless_is_wrong = endless_is_wrong
+        self._made: dict[int, list[PodInfo]] = {}
+        self._homes: dict[str, str] = {}
         self._asks: Counter[str] = Counter()
         self.refused: Attempt | None = None
         self._tried = 0
 
     def run(self, most: int) -> int:
-        """Place whole units until one does not fit; how many did."""
-        return next((number for number in range(most) if not self._unit(number + 1)), most)
+        """Place whole units until one does not fit; how many did.
+
+        Autoscalers are asked about as many units as there are by then, as if they had been made together.
+        """
+        fits = 0
+        while fits < most:
+            if self._unit(fits + 1):
+                fits += 1
+            elif not self._helped(fits + 1, min(max(fits, _ASKED_AT_LEAST), most - fits)):
+                break
+        return fits
+
+    def _helped(self, first: int, units: int) -> bool:
+        """Whether nodes came for copies that have none: the one that found none, and those that would follow."""
+        if self._scaler is None or self.refused is None or self.refused.waiting or self.refused.gated is not None:
+            return False
+        message = self.refused.message
+        pods = [info for number in range(first, first + units) for info in self._pods(number)]
+        if not self._scaler.helps(self._session, [waiting(Attempt(info, message=message)) for info in pods]):
+            return False
+        if self._endless_is_wrong and (names := self._scaler.endless(self._session)):
+            raise UsageError(f"{', '.join(names)} may grow without end: name --limit N, where counting is to end")
+        self.refused = None
+        return True
+
+    def _pods(self, number: int) -> list[PodInfo]:
+        """The pods of a unit, which are made once."""
+        if number not in self._made:
+            self._made[number] = [copier(self._session, number) for copier in self._copiers]
+        return self._made[number]
 
     def _unit(self, number: int) -> bool:
         placed: list[Attempt] = []
         self._tried = number
-        for copier in self._copiers:
-            info = copier(self._session, number)
+        for info in self._pods(number):
             if number == 1:
                 self._count_requests(info)
             attempt = self._session.driver.attempt(info)
@@ -196,7 +237,8 @@ class _Filling:
                     self._session.driver.of(other.pod).take_back(other)
                 return False
             placed.append(attempt)
-        self._taken.update(attempt.row for attempt in placed if attempt.row is not None)
+        names = self._session.cluster.columns.names
+        self._homes.update((each.pod.key, names[each.row]) for each in placed if each.row is not None)
         return True
 
     def _count_requests(self, info: PodInfo) -> None:
@@ -204,6 +246,13 @@ class _Filling:
         for name, amount in zip(shapes.resources.names, shapes.requests[info.shape.index].tolist(), strict=True):
             if amount:
                 self._asks[name] += amount
+
+    def added(self, scaler: Scaler, others: Mapping[str, str]) -> ScaleUp:
+        """What autoscalers added, for copies and for others that have homes."""
+        refused = [self.refused.pod.key] if self.refused is not None else []
+        found = scaler.told(self._session, {**others, **self._homes}, refused)
+        # Which of the copies are helped is all one.
+        return found if found.chance is None else replace(found, chance=replace(found.chance, pods=()))
 
     def outcome(self) -> dict[str, Any]:
         """The parts of the result that are about nodes."""
@@ -220,12 +269,12 @@ class _Filling:
         }
 
     def _nodes(self, diagnosis: Diagnosis | None) -> tuple[NodeCapacity, ...]:
-        columns = self._session.cluster.columns
+        columns, taken = self._session.cluster.columns, Counter(self._homes.values())
         free = {name: self._free(name) for name in self._asks}
         return tuple(
             NodeCapacity(
                 node=columns.names[row],
-                pods=self._taken[row],
+                pods=taken[columns.names[row]],
                 reasons=_reasons(diagnosis, row),
                 free={name: int(amounts[row]) for name, amounts in free.items()},
             )
@@ -251,7 +300,8 @@ class _Filling:
         """bool[N]: where copies are, or could be if something left; what others have free is of no use to them."""
         cluster = self._session.cluster
         usable: BoolArray = np.zeros(len(cluster), np.bool_)
-        usable[list(self._taken)] = True
+        for name in set(self._homes.values()):
+            usable[cluster.columns.row(name)] = True
         for copier in self._copiers:
             info = copier(self._session, self._tried + 1)
             evaluation = self._session.driver.of(info).evaluation(info)

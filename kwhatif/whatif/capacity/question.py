@@ -38,5 +38,6 @@ class Capacity(Question[CapacityResult]):
             limit=self.limit,
             others=case.others,
             first=case.edited.asked,
+            scaler=case.scaler,
         )
         return replace(result, **case.refused)

@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from kwhatif.framework.evaluation import PluginScore
+from kwhatif.results.added_nodes import ScaleUp
 from kwhatif.results.diff import Away, DecisionDiff, NodeScores, PodChange, Rule
 from kwhatif.results.diff import Side as SideResult
 from kwhatif.results.place import Placement, RolloutPlan
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.versions import Features, rows
+from kwhatif.whatif.autoscale.scaled_placements import scaled
+from kwhatif.whatif.autoscale.scaler import Scaler
 from kwhatif.whatif.diff.cluster_use import skews, use_of
 from kwhatif.whatif.diff.pairs import pairs
 from kwhatif.whatif.diff.replay import Replayed
@@ -44,7 +47,7 @@ class Side:
     """One of the two: a cluster with its scheduler, of which every run has a session, and the pods ``asked`` about.
 
     ``expand`` says what becomes of manifests, with updates that can be begun. ``replayed`` pods were taken off the
-    cluster's nodes before.
+    cluster's nodes before. ``make_scaler`` makes autoscalers for each run, if any are to help.
     """
 
     label: str
@@ -53,6 +56,7 @@ class Side:
     expand: Callable[[], Expanded] = Expanded
     replayed: Replayed = field(default_factory=Replayed)
     others: Sequence[str] = ()
+    make_scaler: Callable[[], Scaler] | None = None
 
 
 def diff(a: Side, b: Side) -> DecisionDiff:
@@ -99,9 +103,10 @@ def _told(side: Side, run: _Ran) -> SideResult:
     numbers = totals(run.placements, run.session.cluster)
     return SideResult(
         label=side.label,
-        placed=numbers.placed,
+        placed=numbers.placed + numbers.autoscaled,
         unplaced=numbers.unplaced,
         rollouts=run.rollouts,
+        scale_up=run.scale_up,
         fidelity=assess(run.session, run.asked, run.placements, side.others, run.expanded.rollouts),
     )
 
@@ -169,6 +174,7 @@ class _Ran:
     gone: Collection[str]
     scores: Mapping[str, _Pair]
     leaned: bool
+    scale_up: ScaleUp | None
 
 
 def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool = False) -> _Ran:
@@ -179,7 +185,8 @@ def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool 
     moves = _Moves(expects)
     expanded = side.expand()
     session = side.new_session(prefers=prefers, observer=moves)
-    run, asked = Run(session), [*side.replayed.pods, *side.asked]
+    scaler = None if side.make_scaler is None else side.make_scaler()
+    run, asked = Run(session, scaler), [*side.replayed.pods, *side.asked]
     plans: list[RolloutPlan] = []
     gone: set[str] = set()
     left = set(expects)
@@ -196,7 +203,10 @@ def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool 
             plans.append(roll_out(rollout, run, asked))
             gone |= {f"{rollout.namespace}/{name}" for step in plans[-1].steps for name in step.removes}
     run.wait()
-    return _Ran(session, expanded, asked, run.placements, tuple(plans), gone, moves.scores, moves.leaned)
+    placements, scale_up = tuple(run.placements), None
+    if scaler is not None:
+        placements, scale_up = scaled(scaler, session, placements)
+    return _Ran(session, expanded, asked, placements, tuple(plans), gone, moves.scores, moves.leaned, scale_up)
 
 
 def _pending(run: _Ran) -> set[str]:

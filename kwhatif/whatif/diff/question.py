@@ -114,7 +114,8 @@ class Diff(Question[DecisionDiff]):
     def _side(self, number: int, case: _Case) -> Side:
         # An update can be begun once: each run needs its own.
         expand = case.again if case.expanded.rollouts else lambda: case.expanded
-        return Side(self._label(number, case), case.new_session, case.asked, expand, case.replayed, case.others)
+        label, replayed = self._label(number, case), case.replayed
+        return Side(label, case.new_session, case.asked, expand, replayed, case.others, case.make_scaler)
 
     def _label(self, side: int, case: Case) -> str:
         """What only this side has."""

@@ -2,7 +2,8 @@
 
 As ``kubectl drain`` does it: all nodes are cordoned first, then emptied one after the other. Of a node all evictions
 are asked for at once; what a budget forbids is asked for again when pods made in the place of others have become
-ready, which every pod that found a node is taken to do. Upstream: k8s.io/kubectl/pkg/drain and cmd/drain.
+ready, which every pod that found a node is taken to do. Where autoscalers are asked, they add nodes for pods that
+found none when nothing else can be evicted, and when a node is done. Upstream: k8s.io/kubectl/pkg/drain and cmd/drain.
 """
 
 from __future__ import annotations
@@ -17,8 +18,12 @@ from msgspec.structs import replace
 from kwhatif.api.core import Pod
 from kwhatif.api.others import PodDisruptionBudget
 from kwhatif.cluster.cluster import FINISHED
+from kwhatif.results.added_nodes import ScaleUp
 from kwhatif.results.drain import DrainedNode, DrainedPod, DrainResult, Remaining
+from kwhatif.results.place import Placement
 from kwhatif.scheduling.replacements import Replacements
+from kwhatif.whatif.autoscale.scaled_placements import scaled
+from kwhatif.whatif.autoscale.scaler import Scaler
 from kwhatif.whatif.drain.eviction_budgets import EvictionBudgets
 from kwhatif.whatif.drain.filters import Filters
 from kwhatif.whatif.fidelity.assess import assess
@@ -32,21 +37,36 @@ def drain(session: Session, names: Sequence[str], filters: Filters) -> DrainResu
     return drained(session, names, filters)[0]
 
 
-def drained(session: Session, names: Sequence[str], filters: Filters) -> tuple[DrainResult, Session]:
-    """The same, and how it leaves the cluster."""
-    run = _Drain(session, filters)
+def drained(
+    session: Session,
+    names: Sequence[str],
+    filters: Filters,
+    scaler: Scaler | None = None,
+    earlier: Sequence[Placement] = (),
+) -> tuple[DrainResult, Session]:
+    """The same, and how it leaves the cluster.
+
+    Autoscalers may help pods that are made again, and may have helped those that were placed ``earlier``.
+    """
+    run = _Drain(session, filters, scaler)
     before = run.requested_beside(names)
     nodes = tuple(run.node(name) for name in names)
-    after = with_consequences(session, run.placed.placements, run.placed.evicted)
+    after = with_consequences(session, run.placed.placements, run.placed.evicted, scaler)
     evicted = [each.pod for each in run.pods if each.outcome == "evicted"]
+    placements = after.placements
+    scale_up: ScaleUp | None = None
+    if scaler is not None:
+        told, scale_up = scaled(scaler, session, [*earlier, *placements])
+        placements = told[len(earlier) :]
     result = DrainResult(
         nodes=nodes,
         pods=run.pods,
         budgets=run.budgets.uses(),
-        placements=after.placements,
+        placements=placements,
         remaining=_remaining(before, run.requested_beside(names)),
+        scale_up=scale_up,
         warnings=tuple(f"{reason}: {', '.join(pods)}" for reason, pods in sorted(run.warnings.items())),
-        fidelity=assess(session, run.asked, after.placements, evicted=evicted),
+        fidelity=assess(session, run.asked, placements, evicted=evicted),
     )
     return result, after.session
 
@@ -77,7 +97,7 @@ class _Turns:
 
 
 class _Drain:
-    def __init__(self, session: Session, filters: Filters) -> None:
+    def __init__(self, session: Session, filters: Filters, scaler: Scaler | None) -> None:
         self._session, self._filters = session, filters
         self._pods: dict[str, list[Pod]] = {}
         for pod in session.snapshot.objects.of(Pod):
@@ -86,7 +106,7 @@ class _Drain:
         self._replacements = Replacements(taken=taken.__contains__)
         self._waiting: list[Taken] = []
         self.budgets = EvictionBudgets(session.snapshot.objects.of(PodDisruptionBudget))
-        self.placed = Run(session)
+        self.placed = Run(session, scaler)
         self.asked: list[Asked] = []
         self._told: list[tuple[DrainedPod, Taken | None]] = []
         self.warnings: dict[str, list[str]] = {}
@@ -136,11 +156,14 @@ class _Drain:
                     going.append(pod)
             turns.left = [pod for pod, _ in kept]
             if not going:
+                if self._wait_for_nodes():
+                    continue
                 for pod, reason in kept:
                     self._tell(turns, _told(pod, name, "blocked", reason, budget=self.budgets.of(pod)))
                 return
             self._go(going, name, turn)
             turns.counts["evicted"] += len(going)
+        self._wait_for_nodes()
 
     def _go(self, going: Sequence[Pod], node: str, turn: int) -> None:
         """Pods leave together; then their replacements look for nodes, and those that find one become ready."""
@@ -153,14 +176,22 @@ class _Drain:
             self._told.append((told, taken))
             if taken is not None:
                 self._waiting.append(taken)
-        still = []
         for taken in self._waiting:
             self.placed.again(taken)
-            if taken.placement.good:
-                self.budgets.ready(taken.asked.pod)
-            else:
-                still.append(taken)
-        self._waiting = still
+        self._become_ready()
+
+    def _wait_for_nodes(self) -> bool:
+        """Whether pods that were made again became ready, since nodes came for them."""
+        self.placed.help()
+        return self._become_ready()
+
+    def _become_ready(self) -> bool:
+        """Pods that have found a node are ready, and budgets hear of it; whether there were any."""
+        ready = [taken for taken in self._waiting if taken.placement.good]
+        for taken in ready:
+            self.budgets.ready(taken.asked.pod)
+        self._waiting = [taken for taken in self._waiting if not taken.placement.good]
+        return bool(ready)
 
     @property
     def pods(self) -> tuple[DrainedPod, ...]:

@@ -12,6 +12,7 @@ from kwhatif.api.core import Node
 from kwhatif.results.drain import DrainResult
 from kwhatif.results.place import PlaceResult
 from kwhatif.snapshot.chosen import chosen_nodes
+from kwhatif.whatif.autoscale.scaler import Scaler
 from kwhatif.whatif.drain.drain import drained
 from kwhatif.whatif.drain.filters import Filters
 from kwhatif.whatif.edits.cordon import cordoned
@@ -47,16 +48,18 @@ class Drain(Question[DrainResult]):
     def _chosen(self, case: Case) -> list[Node]:
         return [node for text in self.nodes for node in chosen_nodes(text, case.snapshot.objects.of(Node))]
 
-    def _place(self, case: Case) -> PlaceResult:
+    def _place(self, case: Case, scaler: Scaler | None) -> PlaceResult:
         """Place pods: from then on the cluster is as it is afterwards."""
-        before, end = placed(case.new_session(), case.asked, rollouts=case.expanded.rollouts, others=case.others)
-        after = afterwards(case.snapshot, case.edited.covered, case.expanded, end)
+        session, rollouts = case.new_session(), case.expanded.rollouts
+        before, end = placed(session, case.asked, rollouts=rollouts, others=case.others, scaler=scaler)
+        after = afterwards(session.snapshot, case.edited.covered, case.expanded, end)
         case.edited = replace(case.edited, snapshot=after)
         return before
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> DrainResult:
         (case,) = cases
-        before = self._place(case) if case.asked or case.expanded.rollouts else None
+        scaler = case.scaler
+        before = self._place(case, scaler) if case.asked or case.expanded.rollouts else None
         self._cordon(case)
         known = case.snapshot.whole.get("DaemonSet")
         daemon_sets = None
@@ -64,8 +67,9 @@ class Drain(Question[DrainResult]):
             daemon_sets = {f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in known}
         filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
         names = dict.fromkeys(node.name for node in self._chosen(case))
+        earlier = () if before is None else before.placements
         case.session = case.new_session()
-        result, case.after = drained(case.session, list(names), filters)
+        result, case.after = drained(case.session, list(names), filters, scaler, earlier)
         if before is not None:
             told = dict.fromkeys((*before.fidelity.gaps, *result.fidelity.gaps))
             fidelity = msgspec.structs.replace(result.fidelity, gaps=tuple(told))

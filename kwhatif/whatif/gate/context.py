@@ -9,7 +9,7 @@ from functools import cached_property
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.results.autoscale import AutoscaleResult
+from kwhatif.results.added_nodes import ScaleUp
 from kwhatif.results.gate import Subject
 from kwhatif.results.parts import Fidelity
 from kwhatif.results.place import Placement
@@ -27,8 +27,8 @@ class Context:
     ``units`` are its workloads, in the order of their manifests; ``cluster`` is how things stand once it is rolled
     out and ``before`` how they stood before, which is worked out when it is first asked for. ``margins`` has, by pod,
     by how much its node beat the next best; only rules that say so (``scores``) find anything in there. ``tried`` are
-    the pods that a scheduler took up, by ``namespace/name``. ``scaled`` is what the autoscaler does about those without
-    a node, if its groups are known.
+    the pods that a scheduler took up, by ``namespace/name``. ``scale_up`` is what autoscalers added for those without a
+    node, if they were asked; the nodes are in the cluster.
     """
 
     units: Sequence[Unit]
@@ -40,7 +40,7 @@ class Context:
     fidelity: Fidelity
     now: datetime
     make_before: Callable[[], Cluster]
-    scaled: AutoscaleResult | None = None
+    scale_up: ScaleUp | None = None
     margins: dict[str, int] = field(default_factory=dict)
     tried: dict[str, PodInfo] = field(default_factory=dict)
 

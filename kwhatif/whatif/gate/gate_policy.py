@@ -52,7 +52,9 @@ class GatePolicy(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forb
     metadata: dict[str, Any] | None = None
     snapshot: Annotated[list[str] | None, Meta(description="What --snapshot names.")] = None
     policy: Annotated[str | None, Meta(description="What --policy names: a KubeSchedulerConfiguration.")] = None
-    autoscale: Annotated[str | None, Meta(description="What --autoscale names: a NodeGroups document.")] = None
+    autoscale: Annotated[
+        str | list[str] | None, Meta(description="What --autoscale names: NodeGroups, InstanceTypes, or both.")
+    ] = None
     kubernetes_version: Annotated[str | None, Meta(description="What --kubernetes-version says.")] = None
     exemptions: Annotated[
         Literal["allowed", "forbidden"], Meta(description="Whether annotations may exempt workloads from rules.")
@@ -105,10 +107,10 @@ def _beside(policy: GatePolicy, source: str) -> GatePolicy:
     """The policy with its paths seen from here, not from the file."""
     folder = "" if source in (STDIN, "standard input") else os.path.dirname(source)
     scheduler = policy.policy
-    groups = policy.autoscale
+    autoscalers = [policy.autoscale] if isinstance(policy.autoscale, str) else policy.autoscale
     return replace(
         policy,
-        autoscale=None if groups is None else os.path.join(folder, groups),
+        autoscale=None if autoscalers is None else [os.path.join(folder, path) for path in autoscalers],
         snapshot=None if policy.snapshot is None else [os.path.join(folder, path) for path in policy.snapshot],
         policy=scheduler if scheduler in (None, "default") else os.path.join(folder, scheduler or ""),
     )

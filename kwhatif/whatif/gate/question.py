@@ -28,8 +28,7 @@ class Gate(Question[GateResult]):
     """May this change go into the cluster?
 
     ``base`` are the manifests as they were. The rules are those of the file ``config``, else of the nearest
-    ``.kwhatif.yaml``, at the levels of ``rule`` (``NAME=LEVEL``). ``autoscale`` is a file with node groups: only what
-    none of them can help counts as without a node.
+    ``.kwhatif.yaml``, at the levels of ``rule`` (``NAME=LEVEL``).
     """
 
     tells_merged = False
@@ -41,7 +40,6 @@ class Gate(Question[GateResult]):
     recursive: bool = True
     with_pending: bool = False
     seed: int | None = None
-    autoscale: str | None = None
 
     def case(self, inputs: Inputs, engine: Engine) -> Proposal:
         """What to ask of which cluster, where the rules file stands for what is not said."""
@@ -53,7 +51,12 @@ class Gate(Question[GateResult]):
             raise UsageError(NO_CLUSTER)
         version = engine.kubernetes_version or told.kubernetes_version
         return Proposal(
-            replace(inputs, snapshot=snapshot, now=inputs.now or datetime.now(UTC)),
+            replace(
+                inputs,
+                snapshot=snapshot,
+                now=inputs.now or datetime.now(UTC),
+                autoscale=inputs.autoscale or told.autoscale or (),
+            ),
             replace(engine, policy=engine.policy or told.policy, kubernetes_version=version),
         )
 
@@ -74,7 +77,6 @@ class Gate(Question[GateResult]):
             rules_of(self._read, known, self.rule),
             known=frozenset(known),
             exemptions=self.exemptions and self._read.policy.exemptions == "allowed",
-            autoscale=self.autoscale or self._read.policy.autoscale or "",
             policy=f"{self._read.called}{', --rule ' + ' '.join(self.rule) if self.rule else ''}",
         )
 
@@ -108,7 +110,7 @@ class Gate(Question[GateResult]):
     def answer(self, cases: Sequence[Case], notes: Notes) -> GateResult:
         (case,) = cases
         assert case.inputs.now is not None
-        result = gate(cast("Proposal", case), self.terms, case.inputs.now, notes)
+        result = gate(cast("Proposal", case), self.terms, case.inputs.now)
         for text in result.warnings:
             notes.warn(text)
         return result

@@ -39,7 +39,6 @@ from kwhatif.whatif.gate.units import units_of
 from kwhatif.whatif.place.place import placed
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.stages.expansion import template_paths
-from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case
 
 NOTHING = "nothing to judge: the change makes no pods and takes none away"
@@ -50,14 +49,13 @@ class Terms:
     """How to judge.
 
     ``known`` are the rules that an exemption may name, run or not; none counts unless ``exemptions``. ``policy`` says
-    where the rules came from. ``autoscale`` is a file with node groups.
+    where the rules came from.
     """
 
     rules: Sequence[Rule[Any]]
     known: Collection[str]
     exemptions: bool = True
     policy: str = ""
-    autoscale: str = ""
 
 
 @dataclass(eq=False)
@@ -83,20 +81,14 @@ def begin(proposal: Proposal) -> None:
     proposal.edited = dataclasses.replace(proposal.edited, snapshot=draft.snapshot)
 
 
-def gate(proposal: Proposal, terms: Terms, now: datetime, notes: Notes) -> GateResult:
+def gate(proposal: Proposal, terms: Terms, now: datetime) -> GateResult:
     """Judge a change. The snapshot stays as it was ``before``."""
     session, setup, found = proposal.session, proposal.setup, proposal.found
     forked = session.cluster.fork()
-    result, end = placed(session, proposal.asked, rollouts=proposal.expanded.rollouts, others=proposal.others)
+    expanded, others = proposal.expanded, proposal.others
+    result, end = placed(session, proposal.asked, rollouts=expanded.rollouts, others=others, scaler=proposal.scaler)
     proposal.after = end.session
     result = replace(result, placements=tuple(_in_the_end(result.placements)))
-    scaled = None
-    if terms.autoscale:
-        from kwhatif.whatif.autoscale.autoscale import autoscale, groups_of, with_outlooks
-
-        known = groups_of(terms.autoscale, proposal.snapshot, notes)
-        scaled = autoscale(session, result, proposal.asked, known, now=now)
-        result = replace(result, placements=with_outlooks(result.placements, scaled))
     owners = Owners(proposal.snapshot)
     templates, moved = template_paths(proposal.inputs.reading), proposal.edited.asked
     units = units_of(found.apply, templates, proposal.expanded, moved, result, owners)
@@ -116,7 +108,7 @@ def gate(proposal: Proposal, terms: Terms, now: datetime, notes: Notes) -> GateR
         fidelity=result.fidelity,
         now=now,
         make_before=before,
-        scaled=scaled,
+        scale_up=result.scale_up,
         margins=proposal.cycles.margins,
         tried=proposal.cycles.tried,
     )
@@ -131,6 +123,7 @@ def gate(proposal: Proposal, terms: Terms, now: datetime, notes: Notes) -> GateR
         note=NOTHING if nothing else "",
         changes=changes,
         placements=result.placements,
+        scale_up=result.scale_up,
         rules=tuple(judged.outcomes()),
         findings=tuple(judged.findings),
         exemptions=tuple(judged.exempted),

@@ -13,6 +13,8 @@ from kwhatif.scheduling.arrivals import with_claims
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.replacements import Replacements
+from kwhatif.whatif.place.afterwards import waiting
+from kwhatif.whatif.place.placing import Helper
 from kwhatif.whatif.session import Session
 
 Landing = tuple[str, str]
@@ -31,14 +33,23 @@ class Aftermath:
     homeless: Sequence[Attempt] = ()
 
 
-def with_consequences(session: Session, placements: Sequence[Placement], evicted: Sequence[PodInfo]) -> Aftermath:
-    """What becomes of the victims. The session's own cluster stays as it is."""
+def with_consequences(
+    session: Session, placements: Sequence[Placement], evicted: Sequence[PodInfo], helper: Helper | None = None
+) -> Aftermath:
+    """What becomes of the victims, for whom the ``helper`` may add nodes. The session's own cluster stays as it is."""
     if not evicted:
         return Aftermath(tuple(placements), session)
     names = {info.key for info, _ in session.cluster.pods()} | {placement.pod for placement in placements}
     # The same process goes on, on a copy of the cluster.
     later = session.apart()
     landings, homeless = _land(later.driver, evicted, names)
+    while homeless and helper is not None and helper.helps(later, [waiting(attempt) for attempt in homeless]):
+        again = {attempt.pod.key: later.driver.attempt(attempt.pod) for attempt in homeless}
+        found = {key: later.cluster.columns.names[each.row] for key, each in again.items() if each.row is not None}
+        if not found:
+            break
+        landings = {victim: (key, home or found.get(key, "")) for victim, (key, home) in landings.items()}
+        homeless = [attempt for key, attempt in again.items() if key not in found]
     told = (
         replace(placement, victims=tuple(_told(victim, landings) for victim in placement.victims))
         if placement.victims

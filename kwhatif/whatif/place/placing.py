@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from msgspec.structs import replace
 
+from kwhatif.api.core import Pod
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.in_words import devices_of, scores_at, victims_of
+from kwhatif.whatif.place.afterwards import waiting as as_left
 from kwhatif.whatif.session import Asked, Session
 from kwhatif.workloads.volumes import claim_arrives
 
@@ -49,14 +53,24 @@ class Taken:
     left: int
 
 
+class Helper(Protocol):
+    """Somebody who may add nodes for pods that found none."""
+
+    def helps(self, session: Session, waiting: Sequence[Pod]) -> bool:
+        """Whether nodes came for any of them, which are there then."""
+
+
 class Run:
     """Placements so far; waiting pods keep their place in the list until they come to an end.
 
-    ``taken`` are the last attempts by pod (``namespace/name``), ``removed`` the pods that had to go for others.
+    ``taken`` are the last attempts by pod (``namespace/name``), ``removed`` the pods that had to go for others. With
+    autoscalers, a ``helper``, pods that found no node are tried again when nodes have come for them.
     """
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, helper: Helper | None = None) -> None:
+        self._session, self._helper = session, helper
+        self._without: dict[int, Taken] = {}
+        self._asked_at: tuple[int, tuple[str, ...]] | None = None
         self._waiting: list[tuple[int, Asked, list[Attempt]]] = []
         self.placements: list[Placement] = []
         self.evicted: list[PodInfo] = []
@@ -79,24 +93,52 @@ class Run:
         for item, info in self._session.driver.in_order(queue, lambda entry: entry[1]):
             self.schedule(item, info)
         self.wait()
+        self.help()
+
+    def help(self) -> None:
+        """While the helper adds nodes for pods that have none, these pods are tried again, in the scheduler's order.
+
+        He is not asked again where nothing has changed since.
+        """
+        helper, driver, session = self._helper, self._session.driver, self._session
+        while helper is not None and self._without:
+            waiting = tuple(taken.asked.pod.key for taken in self._without.values())
+            if self._asked_at == (self.left, waiting):
+                return
+            self._asked_at = self.left, waiting
+            if not helper.helps(session, [as_left(self.taken[key]) for key in waiting]):
+                return
+            queue = [(taken, taken.info) for taken in self._without.values() if taken.info is not None]
+            for taken, _ in driver.in_order(queue, lambda entry: entry[1]):
+                self._try_again(taken)
+                if taken.placement.outcome == "placed":
+                    taken.placement = replace(taken.placement, outcome="autoscaled")
+                    self.placements[taken.index] = taken.placement
 
     def take(self, asked: Asked) -> Taken:
         """What becomes of one more pod, by itself; permits are waited for."""
-        index = len(self.placements)
         info = self.ours(asked)
-        if info is not None:
-            self.schedule(asked, info)
-            self.wait()
-        return Taken(asked, info, index, self.placements[index], self.left)
+        if info is None:
+            return Taken(asked, info, len(self.placements) - 1, self.placements[-1], self.left)
+        taken = self.schedule(asked, info)
+        self.wait()
+        taken.placement = self.placements[taken.index]
+        return taken
 
     def again(self, taken: Taken) -> None:
         """Try a pod once more that found no node; what it comes to takes the place of what it came to before."""
         taken.left = self.left
-        if taken.placement.good or taken.info is None:
-            return
-        self.schedule(taken.asked, taken.info)
+        if not taken.placement.good and taken.info is not None:
+            self._try_again(taken)
+
+    def _try_again(self, taken: Taken) -> None:
+        assert taken.info is not None
+        again = self.schedule(taken.asked, taken.info)
         self.wait()
+        self._without.pop(again.index, None)
         taken.placement = self.placements[taken.index] = self.placements.pop()
+        if taken.placement.outcome != "unschedulable":
+            self._without.pop(taken.index, None)
 
     def homes(self) -> dict[str, str]:
         """The nodes of the pods that have found one: pod -> node."""
@@ -117,16 +159,21 @@ class Run:
             self._session.cluster.leave(uid)
             self.left += 1
 
-    def schedule(self, asked: Asked, info: PodInfo) -> None:
+    def schedule(self, asked: Asked, info: PodInfo) -> Taken:
         """One more pod; it may have to wait for its permit."""
+        index = len(self.placements)
         attempts = self._session.driver.at_once(info)
         self._uids[info.key], self.taken[info.key] = info.uid, attempts[-1]
         self.evicted += [victim for attempt in attempts if attempt.nominated for victim in attempt.victims]
         if attempts[-1].waiting:
-            self._waiting.append((len(self.placements), asked, attempts))
+            self._waiting.append((index, asked, attempts))
         self.placements.append(placement_of(self._session, asked, attempts))
         self._session.driver.settle()
         self._hear()
+        taken = Taken(asked, info, index, self.placements[index], self.left)
+        if self.placements[index].outcome == "unschedulable":
+            self._without[index] = taken
+        return taken
 
     def wait(self) -> None:
         """Let simulated time pass until no pod waits for a permit any more."""

@@ -14,7 +14,6 @@ from kwhatif.results.place import PlaceResult
 from kwhatif.scheduling.driver import Options
 from kwhatif.snapshot.format.model import write_snapshot
 from kwhatif.snapshot.read.files import called
-from kwhatif.whatif.autoscale.own_deployment import autoscaler_of
 from kwhatif.whatif.fidelity.assess import insist
 from kwhatif.whatif.place.afterwards import End, afterwards
 from kwhatif.whatif.place.place import placed
@@ -31,7 +30,7 @@ class Place(Question[PlaceResult]):
     Those of the manifests, those that edits took their node from, and ``with_pending`` those that wait in the snapshot.
     With a ``timeline`` the queue is simulated, and ``recreate`` lets the controllers of victims make new pods.
     ``detailed`` answers have every plugin's score. The cluster afterwards is written to the file ``write``, if one is
-    named. ``autoscale`` is a file with node groups: a pod that one of them gets a node for counts as placed.
+    named.
     """
 
     with_pending: bool = False
@@ -40,13 +39,10 @@ class Place(Question[PlaceResult]):
     seed: int | None = None
     detailed: bool = True
     write: str = ""
-    autoscale: str = ""
 
     def check(self, case: Case) -> None:
         if not case.inputs.manifests and not self.with_pending and case.inputs.edits is None:
             raise _nothing_to_place()
-        if self.autoscale and self.timeline:
-            raise UsageError("--autoscale is about the outcome: it goes without --timeline")
         if self.write == "-":
             raise UsageError("--write-snapshot -: standard output is for the answer; name a file")
         if not self.recreate and not self.timeline:
@@ -73,26 +69,13 @@ class Place(Question[PlaceResult]):
         if self.timeline:
             result, end = simulated(case.session, case.asked, recreate=self.recreate, others=case.others)
         else:
-            result, end = placed(case.session, case.asked, rollouts=case.expanded.rollouts, others=case.others)
+            result, end = placed(
+                case.session, case.asked, rollouts=case.expanded.rollouts, others=case.others, scaler=case.scaler
+            )
         case.after = end.session
         if self.write:
             self._write(case, result, end, notes)
-        if any(each.outcome == "unschedulable" for each in result.placements):
-            result = self._with_autoscaler(case, result, notes)
         return replace(result, **case.refused)
-
-    def _with_autoscaler(self, case: Case, result: PlaceResult, notes: Notes) -> PlaceResult:
-        """What becomes of pods without a node where there is an autoscaler."""
-        if not self.autoscale:
-            known = autoscaler_of(case.snapshot)
-            if known:
-                notes.note(f"{known} is an autoscaler: --autoscale tells which pods it would add nodes for")
-            return result
-        from kwhatif.whatif.autoscale.autoscale import autoscale, groups_of, with_outlooks
-
-        known_groups = groups_of(self.autoscale, case.snapshot, notes)
-        found = autoscale(case.session, result, case.asked, known_groups, now=case.inputs.now)
-        return replace(result, placements=with_outlooks(result.placements, found))
 
     def _write(self, case: Case, result: PlaceResult, end: End, notes: Notes) -> None:
         """Write the cluster afterwards, unless the answer is to be refused."""
@@ -101,7 +84,7 @@ class Place(Question[PlaceResult]):
         files = [called(file) for file in case.inputs.manifests if isinstance(file, str)]
         number = sum(placement.outcome == "placed" for placement in result.placements)
         text = f"place {counted(number, 'pod')}" + (f" of {', '.join(files)}" if files else "")
-        after = afterwards(case.snapshot, case.edited.covered, case.expanded, end, text)
+        after = afterwards(case.session.snapshot, case.edited.covered, case.expanded, end, text)
         write_snapshot(after, self.write)
         notes.note(f"{self.write}: the cluster afterwards, with {counted(len(after.objects.of(Pod)), 'pod')}")
 

@@ -15,7 +15,7 @@ def roll_out(rollout: Rollout, run: Run, asked: list[Asked]) -> RolloutPlan:
     """Go through an update: new pods are placed with the old ones still there, which leave before the next step.
 
     Pods of the workload that found a node before, in this run, are ready. A pod that found none is tried again whenever
-    pods have left. The pods are added to those ``asked`` about.
+    pods have left, and when nodes have come for it. The pods are added to those ``asked`` about.
     """
     waiting: dict[str, Taken] = {}
 
@@ -23,6 +23,8 @@ def roll_out(rollout: Rollout, run: Run, asked: list[Asked]) -> RolloutPlan:
         taken = waiting.get(name_of(pod))
         if taken is not None and run.left > taken.left:
             run.again(taken)
+        if taken is not None and not taken.placement.good:
+            run.help()
         return _placed(pod, taken)
 
     plan = rollout.begin(ready, run.homes())

@@ -28,6 +28,7 @@ def totals(placements: Sequence[Placement], cluster: Cluster) -> Totals:
     return Totals(
         pods=len(placements),
         placed=outcomes["placed"],
+        autoscaled=outcomes["autoscaled"],
         skipped=outcomes["skipped"],
         unplaced=sum(causes.values()),
         causes=tuple(Cause(reason=reason, pods=number) for reason, number in ranked),

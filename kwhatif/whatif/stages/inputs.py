@@ -35,6 +35,10 @@ class Edits(Protocol):
     def given(self, names: Collection[str]) -> Iterable[Given]: ...
 
 
+PROVISION = 120.0
+"""Seconds that a new node takes to come up, unless somebody says otherwise."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """How manifests are read and what the API server makes of them.
@@ -73,7 +77,8 @@ class Inputs:
     """Where the cluster and the manifests are. A snapshot that is given as an object stays as it is.
 
     ``namespace`` is that of manifests which name none; the age of the snapshot is told ``now``, if not by the clock.
-    ``mapped``: the answer comes with a map of the cluster.
+    ``mapped``: the answer comes with a map of the cluster. ``autoscale`` are documents of autoscalers that help pods
+    without a node; what they add is there ``provision`` seconds later.
     """
 
     snapshot: Source = ()
@@ -83,3 +88,5 @@ class Inputs:
     reading: Reading = Reading()
     now: datetime | None = None
     mapped: bool = False
+    autoscale: Sequence[str] = ()
+    provision: float = PROVISION

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Unpack
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.setup import Setup
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.load import Manifest
+    from kwhatif.whatif.autoscale.scaler import Scaler
     from kwhatif.whatif.edits.edited import Edited
     from kwhatif.whatif.expand.expand import Expanded
     from kwhatif.whatif.session import Asked, Session
@@ -31,6 +32,7 @@ class Case:
     ``aside`` are manifests that are not asked about by themselves, but beside the others. ``others`` are kinds of the
     manifests of which nobody here knows whether they make pods. ``after`` is the cluster as the answer leaves it, where
     that places pods. ``at_first`` is who was where before anything was asked, if the cluster is to be mapped.
+    ``make_scaler`` makes autoscalers for another run.
     """
 
     inputs: Inputs
@@ -45,6 +47,12 @@ class Case:
     session: Session = field(init=False)
     after: Session | None = field(init=False, default=None)
     at_first: Look | None = None
+    make_scaler: Callable[[], Scaler] | None = None
+
+    @property
+    def scaler(self) -> Scaler | None:
+        """Autoscalers as they are before anything has happened, if any are to help."""
+        return None if self.make_scaler is None else self.make_scaler()
 
     @property
     def snapshot(self) -> Snapshot:

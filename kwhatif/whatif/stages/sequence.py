@@ -113,16 +113,28 @@ def merge(inquiry: Inquiry) -> Inquiry:
 
 
 def session(inquiry: Inquiry) -> Inquiry:
-    """The objects become columns, ready to be scheduled on. An answer of several runs does it for each of them."""
-    if inquiry.question.schedules and not inquiry.question.several_runs:
-        for case in inquiry.cases:
+    """The objects become columns, ready to be scheduled on. An answer of several runs does it for each of them.
+
+    Autoscalers are ready to help.
+    """
+    for case in inquiry.cases if inquiry.question.schedules else ():
+        if not inquiry.question.several_runs:
             case.session = case.new_session(**inquiry.question.options(case))
+        if case.inputs.autoscale:
+            from kwhatif.whatif.autoscale.chosen_autoscalers import scalers
+
+            case.make_scaler = scalers(case, inquiry.notes)
     return inquiry
 
 
 def answer(inquiry: Inquiry) -> Inquiry:
     """The question itself."""
-    return dataclasses.replace(inquiry, result=inquiry.question.answer(inquiry.cases, inquiry.notes))
+    result = inquiry.question.answer(inquiry.cases, inquiry.notes)
+    if result.lacks_nodes and not inquiry.cases[0].inputs.autoscale:
+        from kwhatif.whatif.autoscale.shown_autoscalers import note_autoscalers
+
+        note_autoscalers(inquiry.cases[0].snapshot, inquiry.notes)
+    return dataclasses.replace(inquiry, result=result)
 
 
 def fidelity(inquiry: Inquiry) -> Inquiry:

@@ -1,4 +1,4 @@
-"""The autoscaler adds no more nodes for the change than it may."""
+"""Autoscalers add no more nodes for the change than they may."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from kwhatif.results.added_nodes import GrownGroup, ScaleUp
 from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Finding, Subject
 from kwhatif.whatif.gate.context import Context
@@ -19,12 +20,14 @@ class ScaleUpParameters(Parameters, frozen=True, kw_only=True):
     cost: Annotated[float | None, Meta(description="So much more a month may they cost, where prices are known.")] = (
         None
     )
-    full: Annotated[bool, Meta(description="A group that reaches its maximum is a finding.")] = True
+    full: Annotated[bool, Meta(description="A group or NodePool that reaches its maximum or limit is a finding.")] = (
+        True
+    )
 
 
-class ScaleUp(Rule[ScaleUpParameters]):
+class ScaleUpRule(Rule[ScaleUpParameters]):
     name = "scale-up"
-    purpose = "The autoscaler adds no more nodes than it may, and no group reaches its maximum."
+    purpose = "Autoscalers add no more nodes than they may, and no group or NodePool is full then."
     parameters = ScaleUpParameters
 
     def threshold(self) -> str:
@@ -34,29 +37,41 @@ class ScaleUp(Rule[ScaleUpParameters]):
         return ", ".join(wanted)
 
     def check(self, context: Context) -> Iterator[Finding]:
-        scaled = context.scaled
-        if scaled is None:
-            self.summary = "no node groups are known: --autoscale names them"
+        added = context.scale_up
+        if added is None:
+            self.summary = "no autoscaler was asked: --autoscale names its document"
             return
-        self.checked = len(scaled.groups)
-        new = sum(each.to - each.size for each in scaled.plan)
-        plan = ", ".join(f"{each.group} from {each.size} to {each.to}" for each in scaled.plan) or "no group grows"
-        cost = "" if scaled.cost is None else f", {scaled.cost:,.2f} more a month"
+        self.checked = len(added.autoscalers)
+        plan = ", ".join(map(_grows, added.groups)) or "no node is added"
+        cost = "" if added.cost is None else f", {added.cost:,.2f} more a month"
         self.summary = f"{plan}{cost}"
+        yield from self._too_much(added, plan)
+        for each in added.groups if self.given.full else ():
+            if each.full:
+                yield self._full(each)
+
+    def _too_much(self, added: ScaleUp, plan: str) -> Iterator[Finding]:
+        new = len(added.nodes)
         if self.given.most is not None and new > self.given.most:
             title = f"{counted(new, 'new node')}, at most {self.given.most} may be added"
             numbers: dict[str, int | float | str] = {"nodes": new, "most": self.given.most}
-            yield self.finding(None, title, f"The autoscaler's plan: {plan}.", about="nodes", numbers=numbers)
-        if self.given.cost is not None and scaled.cost is not None and scaled.cost > self.given.cost:
-            title = f"{scaled.cost:,.2f} more a month, at most {self.given.cost:,.2f} may be spent"
-            numbers = {"cost": scaled.cost, "most": self.given.cost}
-            yield self.finding(None, title, f"The autoscaler's plan: {plan}.", about="cost", numbers=numbers)
-        for each in scaled.plan if self.given.full else ():
-            if each.to >= each.max:
-                yield self.finding(
-                    Subject(kind="NodeGroup", name=each.group),
-                    f"group {each.group} reaches its maximum of {counted(each.max, 'node')}",
-                    f"It grows from {each.size} to {each.to}; nobody else gets a node of it.",
-                    about="full",
-                    numbers={"size": each.size, "to": each.to, "max": each.max},
-                )
+            yield self.finding(None, title, f"What is added: {plan}.", about="nodes", numbers=numbers)
+        if self.given.cost is not None and added.cost is not None and added.cost > self.given.cost:
+            title = f"{added.cost:,.2f} more a month, at most {self.given.cost:,.2f} may be spent"
+            numbers = {"cost": added.cost, "most": self.given.cost}
+            yield self.finding(None, title, f"What is added: {plan}.", about="cost", numbers=numbers)
+
+    def _full(self, each: GrownGroup) -> Finding:
+        subject = Subject(kind="NodePool" if each.autoscaler == "Karpenter" else "NodeGroup", name=each.group)
+        numbers: dict[str, int | float | str] = {"size": each.size, "to": each.to}
+        title = f"NodePool {each.group} reaches its limits: {each.limits}"
+        if each.autoscaler != "Karpenter":
+            title = f"group {each.group} reaches its maximum of {counted(each.to, 'node')}"
+            numbers |= {"max": each.max or each.to}
+        message = f"It grows from {each.size} to {each.to}; nobody else gets a node of it."
+        return self.finding(subject, title, message, about="full", numbers=numbers)
+
+
+def _grows(each: GrownGroup) -> str:
+    """``general from 3 to 5``; ``NodePool spot from 2 to 4``."""
+    return f"{'NodePool ' if each.autoscaler == 'Karpenter' else ''}{each.group} from {each.size} to {each.to}"
