@@ -175,9 +175,7 @@ def test_changed_services_and_nodes_are_read_again(tmp_path: Path) -> None:
         told("ADDED", first),
         line("v1/services", event={"type": "ADDED", "object": service}),
         told("ADDED", second),
-        told(
-            "MODIFIED", {**second, "metadata": {**second["metadata"], "resourceVersion": "15"}, "spec": on("b", second)}
-        ),
+        told("MODIFIED", bound_to("b", second, 15)),
         line("v1/nodes", event={"type": "ADDED", "object": big}),
         told("ADDED", third),
         told("MODIFIED", bound_to("c", third, 18)),
