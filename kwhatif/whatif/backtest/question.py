@@ -11,7 +11,7 @@ from kwhatif.results.backtest import Agreement, BacktestResult, Disagreement
 from kwhatif.snapshot.foreign.recording import Recording
 from kwhatif.snapshot.read.items import resource_of
 from kwhatif.whatif.backtest import judge
-from kwhatif.whatif.backtest.asker import NEAR, SEARCH, Asked, Asker
+from kwhatif.whatif.backtest.asked_again import NEAR, SEARCH, Asked, Asker
 from kwhatif.whatif.backtest.decisions import Decision, decisions
 from kwhatif.whatif.backtest.recorded_cluster import RecordedCluster
 from kwhatif.whatif.backtest.states_around import Replay
