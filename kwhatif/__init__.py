@@ -6,9 +6,10 @@
     for placement in result.placements:
         print(placement.pod, placement.node or placement.message)
 
-``place``, ``explain``, ``expand``, ``capacity``, ``drain``, ``diff`` and ``gate`` answer as the commands of these names
-do. Files are given by their paths, manifests also as plain values, a cluster also as what ``load_snapshot`` makes of
-some. Every result has ``exit_code``, ``notes``, ``to_dict()`` (what ``-o json`` prints) and ``to_dicts()`` (its rows).
+``place``, ``explain``, ``expand``, ``capacity``, ``drain``, ``diff``, ``gate`` and ``autoscale`` answer as the commands
+of these names do. Files are given by their paths, manifests also as plain values, a cluster also as what
+``load_snapshot`` makes of some. Every result has ``exit_code``, ``notes``, ``to_dict()`` (what ``-o json`` prints) and
+``to_dicts()`` (its rows).
 
 Names are imported when they are first used, so that ``import kwhatif`` costs nothing.
 """

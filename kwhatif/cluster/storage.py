@@ -61,7 +61,7 @@ class Storage:
         self._by_class: dict[str, list[PersistentVolume]] = {}
         self._kept: dict[ClaimKey, tuple[PersistentVolume, ...]] = {}
         for volume in self.listed:
-            self._by_class.setdefault(class_of_volume(volume), []).append(volume)
+            self._by_class.setdefault(class_of(volume), []).append(volume)
             ref = volume.spec.claim_ref
             if ref is not None:
                 self._keep((ref.namespace or "", ref.name or ""), volume)
@@ -143,14 +143,10 @@ class Storage:
         self.claims.setdefault((claim.namespace, claim.name), claim)
 
 
-def class_of_claim(claim: PersistentVolumeClaim) -> str:
-    annotations: Mapping[str, str] = claim.metadata.annotations or {}
-    return annotations.get(_BETA_CLASS, claim.spec.storage_class_name or "")
-
-
-def class_of_volume(volume: PersistentVolume) -> str:
-    annotations: Mapping[str, str] = volume.metadata.annotations or {}
-    return annotations.get(_BETA_CLASS, volume.spec.storage_class_name or "")
+def class_of(obj: PersistentVolumeClaim | PersistentVolume) -> str:
+    """The name of the storage class, by the annotation that came before the field if there is one."""
+    annotations: Mapping[str, str] = obj.metadata.annotations or {}
+    return annotations.get(_BETA_CLASS, obj.spec.storage_class_name or "")
 
 
 def claim_names(pod: Pod) -> Iterator[tuple[str, Volume]]:

@@ -94,7 +94,7 @@ def _register(found: dict[str, PluginClass], known: object, where: str) -> None:
 
 def _check(plugin: PluginClass, given: type) -> None:
     if not extension_points(plugin):
-        hooks = ", ".join([*HOOKS.values(), *_PER_NODE])
+        hooks = ", ".join(dict.fromkeys([*HOOKS.values(), *_PER_NODE]))
         raise PluginError(plugin.name, "registration", f"implements none of the hooks {hooks}")
     expected: Mapping[str, tuple[str, ...]] = (
         {hook: tuple(inspect.signature(getattr(Plugin, hook)).parameters)[1:] for hook in HOOKS.values()}

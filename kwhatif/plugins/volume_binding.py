@@ -17,7 +17,7 @@ from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.storage import claim_names, class_of_claim
+from kwhatif.cluster.storage import claim_names, class_of
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.declaration import Args, Default
 from kwhatif.framework.events import Event, always
@@ -150,7 +150,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
             if cluster.storage.fully_bound(claim):
                 state.bound.append(claim)
                 continue
-            class_name = class_of_claim(claim)
+            class_name = class_of(claim)
             storage_class = cluster.storage.classes.get(class_name) if class_name else None
             if storage_class is not None and storage_class.volume_binding_mode is None:
                 return Status.error(f'VolumeBindingMode not set for StorageClass "{class_name}"')
@@ -224,7 +224,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
         matched, roomy = np.ones(size, np.bool_), np.ones(size, np.bool_)
         for claim, where in wanted:
             undecided = where & matched & roomy
-            storage_class = storage.classes.get(class_of_claim(claim))
+            storage_class = storage.classes.get(class_of(claim))
             if storage_class is None or not provisions(storage_class):
                 matched &= ~undecided
                 continue

@@ -17,7 +17,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.columns import NodeColumns
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.storage import class_of_claim
+from kwhatif.cluster.storage import class_of
 from kwhatif.cluster.types import BoolArray
 from kwhatif.framework.declaration import Default
 from kwhatif.framework.events import Event, Hint, always
@@ -75,7 +75,7 @@ class VolumeZone(Plugin[Topologies, None]):
             if claim is None:
                 return Status.unresolvable(f'persistentvolumeclaim "{source.claim_name}" not found')
             if not claim.spec.volume_name:
-                refusal = _unbound(class_of_claim(claim), cluster)
+                refusal = _unbound(class_of(claim), cluster)
                 if refusal is not None:
                     return refusal
                 continue

@@ -26,7 +26,7 @@ from kwhatif.api.others import (
     VolumePhase,
 )
 from kwhatif.api.selectors import Selector
-from kwhatif.cluster.storage import BIND_COMPLETED, Storage, class_of_claim, class_of_volume
+from kwhatif.cluster.storage import BIND_COMPLETED, Storage, class_of
 
 R = TypeVar("R", bound=Resource)
 
@@ -63,7 +63,7 @@ def claim_arrives(storage: Storage, claim: PersistentVolumeClaim) -> None:
     among = {volume.name for volume in storage.kept_for(claim)}
     if not run.waits(claim):
         # Of a class that waits for no consumer the scheduler takes no volume: who has one stands in the volume.
-        among.update(volume.name for volume in storage.volumes_of_class(class_of_claim(claim)))
+        among.update(volume.name for volume in storage.volumes_of_class(class_of(claim)))
     storage.add_claim(run.settle(claim, sorted(among), provision=True))
 
 
@@ -83,14 +83,14 @@ class _Controller:
 
     def waits(self, claim: PersistentVolumeClaim) -> bool:
         """Whether it is left to the scheduler which volume a claim gets."""
-        storage_class = self._classes.get(class_of_claim(claim))
+        storage_class = self._classes.get(class_of(claim))
         return storage_class is not None and storage_class.volume_binding_mode == "WaitForFirstConsumer"
 
     def settle(self, claim: PersistentVolumeClaim, among: Iterable[str], *, provision: bool) -> PersistentVolumeClaim:
         """The claim after its turn: bound to one of some volumes, or to one that is made for it, or as it was."""
         if BIND_COMPLETED in (claim.metadata.annotations or {}):
             return claim
-        storage_class, waits = self._classes.get(class_of_claim(claim)), self.waits(claim)
+        storage_class, waits = self._classes.get(class_of(claim)), self.waits(claim)
         found = [volume for volume in map(self.volumes.__getitem__, among) if self._may_have(claim, volume, waits)]
         if found:
             best = min(found, key=lambda volume: (volume.spec.claim_ref is None, volume.storage, volume.name))
@@ -118,7 +118,7 @@ class _Controller:
             return claim.spec.volume_name == volume.name
         if (spec.volume_mode or "Filesystem") != (claim.spec.volume_mode or "Filesystem"):
             return False
-        if class_of_volume(volume) != class_of_claim(claim) or volume.storage < claim.storage:
+        if class_of(volume) != class_of(claim) or volume.storage < claim.storage:
             return False
         if volume.metadata.deletion_timestamp is not None:
             return False
@@ -162,7 +162,7 @@ def _provisioned(claim: PersistentVolumeClaim, storage_class: StorageClass) -> P
         spec=PersistentVolumeSpec(
             capacity={"storage": claim.storage},
             access_modes=claim.spec.access_modes,
-            storage_class_name=class_of_claim(claim),
+            storage_class_name=class_of(claim),
             volume_mode=claim.spec.volume_mode,
             node_affinity=VolumeNodeAffinity(required=NodeSelector(node_selector_terms=terms)) if terms else None,
             csi=None

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kwhatif.api.others import PersistentVolumeClaim
-from kwhatif.cluster.storage import Storage, claim_names, class_of_claim, class_of_volume
+from kwhatif.cluster.storage import Storage, claim_names, class_of
 from tests.builders import cluster_of
 from tests.storage_builders import claim, claiming, ephemeral, storage_class, volume
 
@@ -27,7 +27,7 @@ def storage(*objects: Any) -> Storage:
     ],
 )
 def test_classes(kind: dict[str, Any], name: str) -> None:
-    assert (class_of_claim(claim(**kind)), class_of_volume(volume(**kind))) == (name, name)
+    assert (class_of(claim(**kind)), class_of(volume(**kind))) == (name, name)
 
 
 def test_volumes_are_known_by_class_number_and_name() -> None:

@@ -16,7 +16,7 @@ from kwhatif.api.core import DiskSource, Pod, Volume
 from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.storage import Storage, claim_names, class_of_claim
+from kwhatif.cluster.storage import Storage, claim_names, class_of
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import Rejection, Skip
 
@@ -107,7 +107,7 @@ def _behind(claim: PersistentVolumeClaim, storage: Storage) -> Found | None:
     volume = storage.volumes.get(claim.spec.volume_name or "")
     if volume is not None:
         return _of_volume(volume)
-    storage_class = storage.classes.get(class_of_claim(claim))
+    storage_class = storage.classes.get(class_of(claim))
     if storage_class is None or not storage_class.provisioner:
         return None
     driver, origin = storage_class.provisioner, ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
 from kwhatif.api.selectors import RequiredNodeAffinity
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.storage import class_of_claim
+from kwhatif.cluster.storage import class_of
 from kwhatif.cluster.types import BoolArray
 from kwhatif.plugins.shared.volume_matching import free_volumes
 from kwhatif.plugins.shared.volume_reach import (
@@ -74,7 +74,7 @@ class Conflicts:
         """Claims for which the driver reports too little room."""
         found = []
         for claim, where in self.unmatched:
-            storage_class = self.cluster.storage.classes[class_of_claim(claim)]
+            storage_class = self.cluster.storage.classes[class_of(claim)]
             admitted = where[row] and topologies_admit(self.cluster, storage_class.name)[row]
             if admitted and not enough_capacity(claim, storage_class, self.cluster)[row]:
                 most = int(largest_volume(self.cluster, storage_class.name)[row])
@@ -95,7 +95,7 @@ class Conflicts:
 
     def _why_none_is_made(self, claim: PersistentVolumeClaim, row: int) -> str:
         """Nothing if one is."""
-        name = class_of_claim(claim)
+        name = class_of(claim)
         storage_class = self.cluster.storage.classes[name]
         if not provisions(storage_class):
             return f"class {name} makes none"

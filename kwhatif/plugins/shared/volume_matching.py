@@ -13,7 +13,7 @@ from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.memory import once_a_cluster
-from kwhatif.cluster.storage import class_of_claim, class_of_volume
+from kwhatif.cluster.storage import class_of
 from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.plugins.shared.volume_reach import affinity_of, reach
 from kwhatif.plugins.shared.volume_shelves import Shelf
@@ -47,7 +47,7 @@ def match(claim: PersistentVolumeClaim, cluster: Cluster, taken: Sequence[IntpAr
 def _kept(claim: PersistentVolumeClaim, cluster: Cluster, features: Features) -> PersistentVolume | None:
     """The volume that is kept for the claim already, if it is large enough and of the right kind."""
     for volume in cluster.storage.kept_for(claim):
-        same_class = class_of_volume(volume) == class_of_claim(claim)
+        same_class = class_of(volume) == class_of(claim)
         if same_class and volume.storage >= claim.storage and _is_of(volume, _kind(claim, features)):
             return volume
     return None
@@ -70,7 +70,7 @@ def _shelf(claim: PersistentVolumeClaim, cluster: Cluster, features: Features) -
     """The free volumes that claims like this one may get, whatever their size."""
     selector = None if claim.spec.selector is None else Selector.of(claim.spec.selector)
     modes = frozenset(claim.spec.access_modes or ())
-    return _stocked(cluster, class_of_claim(claim), modes, selector, _kind(claim, features))
+    return _stocked(cluster, class_of(claim), modes, selector, _kind(claim, features))
 
 
 @once_a_cluster

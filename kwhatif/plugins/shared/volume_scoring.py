@@ -11,7 +11,7 @@ import numpy as np
 
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.storage import class_of_claim
+from kwhatif.cluster.storage import class_of
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.arithmetic import broken_linear, go_round
 from kwhatif.framework.interface import MAX_SCORE
@@ -70,7 +70,7 @@ def _count_ready(claim: PersistentVolumeClaim, got: IntpArray, cluster: Cluster,
 
 
 def _count_to_be_made(claim: PersistentVolumeClaim, where: BoolArray, cluster: Cluster, uses: dict[str, _Use]) -> None:
-    storage_class = cluster.storage.classes.get(class_of_claim(claim))
+    storage_class = cluster.storage.classes.get(class_of(claim))
     if storage_class is None:
         return
     told = told_capacity(claim, storage_class, cluster)

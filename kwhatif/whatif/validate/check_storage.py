@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from kwhatif.api.core import Pod
 from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim, VolumeAttachment
-from kwhatif.cluster.storage import claim_names, class_of_claim
+from kwhatif.cluster.storage import claim_names, class_of
 from kwhatif.results.snapshot_check import Finding
 from kwhatif.whatif.validate.check_references import Known, error, warning
 
@@ -38,7 +38,7 @@ def _of_pod(pod: Pod, known: Known) -> Iterator[Finding]:
 
 
 def _of_claim(claim: PersistentVolumeClaim, volumes: dict[str, PersistentVolume], known: Known) -> Iterator[Finding]:
-    wanted, name = class_of_claim(claim), claim.spec.volume_name
+    wanted, name = class_of(claim), claim.spec.volume_name
     if not name:
         if claim.status.phase == "Bound":
             yield error("claim-without-volume", claim, "is Bound, but names no volume")
