@@ -22,6 +22,9 @@ MIB = 1024**2
 SNAPSHOT_BYTES = 2048 * MIB
 """A file of a snapshot, unpacked."""
 
+RECORDING_BYTES = 16384 * MIB
+"""A recording, unpacked, of which one moment is taken: it is never held as a whole."""
+
 MANIFEST_BYTES = 256 * MIB
 """A file of manifests, unpacked."""
 

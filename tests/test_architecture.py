@@ -294,6 +294,7 @@ READERS = {
     "snapshot.foreign.must_gather": "a time, of so many bytes",
     "snapshot.foreign.tree": "a version, of so many bytes",
     "snapshot.read.files": "everything else, to a limit",
+    "snapshot.read.lines": "recordings, to a limit",
 }
 WRITERS = {
     "scheduling.extenders.call": "a certificate, for the library, in a directory of its own",

@@ -15,7 +15,9 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.snapshot.collected import Collected
-from kwhatif.snapshot.foreign.recording import Recording, is_recording, read_recording
+from kwhatif.snapshot.foreign.recorded_moment import recording_in, state_at
+from kwhatif.snapshot.foreign.recording import Recording, read_recording
+from kwhatif.snapshot.foreign.recording_lines import is_recording, lines_of
 from kwhatif.snapshot.foreign.trees import texts_of, tree_of
 from kwhatif.snapshot.format.model import KIND, Snapshot, is_snapshot
 from kwhatif.snapshot.read.documents import Document, Origin, read_documents
@@ -29,6 +31,7 @@ from kwhatif.snapshot.read.items import (
     put_in_namespace,
     resource_of,
 )
+from kwhatif.snapshot.read.lines import lines_that_begin
 
 __all__ = ["Manifest", "Origin", "decode_objects", "load_manifests", "load_recording", "load_snapshot"]
 
@@ -60,6 +63,10 @@ def load_snapshot(paths: Sequence[str], namespace: str = "default") -> Snapshot:
     found = Collected(namespace)
     with _without_garbage_collection():
         for path in once(paths):
+            if recorded := recording_in(path):
+                found.begin(path, None)
+                found.add_moment(state_at(*recorded))
+                continue
             tree = tree_of(path)
             found.begin(path, tree)
             for text, head in texts_of(path, tree):
@@ -77,12 +84,15 @@ def load_recording(path: str) -> tuple[Recording, Snapshot]:
     """A recording, and the cluster it begins with. Raises InputError, also for what is none."""
     if os.path.isdir(path):
         raise InputError("expected a recording, found a directory", source=called(path))
-    (text,) = read_paths([path])
     with _without_garbage_collection():
-        if not is_recording(text):
-            problem = "expected a recording, whose lines have at, kind, and a list or an event"
-            raise InputError(problem, source=text.name, place="line 1")
-        recording = read_recording(text)
+        lines = lines_that_begin(path, is_recording)
+        if lines is None:
+            (text,) = read_paths([path])
+            if not is_recording(text.data):
+                problem = "expected a recording, whose lines have at, kind, and a list or an event"
+                raise InputError(problem, source=text.name, place="line 1")
+            lines = lines_of(text)
+        recording = read_recording(lines)
         found = Collected("default")
         found.begin(path, None)
         found.add_recording(recording, recording.begins)

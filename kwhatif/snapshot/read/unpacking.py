@@ -19,8 +19,18 @@ _CHUNK = 1024**2
 _ZSTD_SLICE = 1024
 
 
+class CutShort(InputError):
+    """The packed text has no end."""
+
+
 def unpacked(chunks: Iterable[bytes], max_bytes: int) -> bytes:
     """The whole text. Raises InputError if it is longer than ``max_bytes``, damaged, or grows beyond all reason."""
+    kept = list(unpacking(chunks, max_bytes))
+    return kept[0] if len(kept) == 1 else b"".join(kept)
+
+
+def unpacking(chunks: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
+    """The text, piece by piece. Raises InputError as ``unpacked`` does."""
     taken = size = 0
     rest = iter(chunks)
     head = b""
@@ -40,15 +50,13 @@ def unpacked(chunks: Iterable[bytes], max_bytes: int) -> bytes:
         pieces = _unzstded(counted())
     else:
         pieces, packed = counted(), False
-    kept: list[bytes] = []
     for piece in pieces:
         size += len(piece)
-        kept.append(piece)
         if size > max_bytes:
             raise InputError(f"larger than the limit of {max_bytes:,} bytes")
         if packed and size > bounds.RATIO_FROM and size > bounds.RATIO * taken:
             raise InputError(f"unpacks to more than {bounds.RATIO:,} times its size, as no manifest would")
-    return kept[0] if len(kept) == 1 else b"".join(kept)
+        yield piece
 
 
 def _gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -68,7 +76,7 @@ def _gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:
     except zlib.error as error:
         raise InputError(f"damaged gzip data: {error}") from None
     if member:
-        raise InputError("the gzip data ends too early: the file is truncated")
+        raise CutShort("the gzip data ends too early: the file is truncated")
 
 
 def _unzstded(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -86,4 +94,4 @@ def _unzstded(chunks: Iterator[bytes]) -> Iterator[bytes]:
     except zstandard.ZstdError as error:
         raise InputError(f"damaged zstd data: {error}") from None
     if frame:
-        raise InputError("the zstd data ends too early: the file is truncated")
+        raise CutShort("the zstd data ends too early: the file is truncated")

@@ -1,0 +1,210 @@
+"""One moment of a recording: ``day.jsonl.zst@2026-11-20T14:00:00Z``, ``@+2h`` after its first line, or ``@end``.
+
+The cluster is as all lines that were received by then tell it, and those received later which tell of something older
+than what is known then. Of each object only the last text is kept, and only that is decoded.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import msgspec
+
+from kwhatif.api.decode import decode_json
+from kwhatif.api.kinds import Kind
+from kwhatif.api.mismatch import described
+from kwhatif.errors import InputError
+from kwhatif.golang.duration import SECOND, Duration
+from kwhatif.snapshot.foreign.recording import unexpected
+from kwhatif.snapshot.foreign.recording_lines import (
+    EVENT_TYPES,
+    KIND_OF_PATH,
+    About,
+    Head,
+    ListOfObjects,
+    Missing,
+    ObjectMeta,
+    decoded,
+    is_recording,
+    version_of,
+)
+from kwhatif.snapshot.format.model import Metadata
+from kwhatif.snapshot.read.documents import Origin
+from kwhatif.snapshot.read.files import called
+from kwhatif.snapshot.read.items import Item, inside
+from kwhatif.snapshot.read.lines import Lines, lines_that_begin
+
+END = "end"
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)", re.ASCII)
+_EXPECTED = "expected a time such as 2026-03-01T14:00:00Z, +2h or end"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When: seconds ``since`` the first line, or else the time ``at``, both at the end if nothing is said."""
+
+    at: float = math.inf
+    since: float | None = None
+
+    def after(self, start: float) -> float:
+        """The time, if the recording begins then."""
+        return self.at if self.since is None else start + self.since
+
+
+def moment_of(text: str) -> Moment:
+    """What stands behind the ``@``. Raises InputError."""
+    if text == END:
+        return Moment()
+    try:
+        if text.startswith("+"):
+            return Moment(since=Duration.parse(text) / SECOND)
+        if _TIME.fullmatch(text):
+            return Moment(at=datetime.fromisoformat(text).timestamp())
+    except ValueError as error:
+        raise InputError(f"@{text}: {_EXPECTED}: {error}") from None
+    raise InputError(f"@{text}: {_EXPECTED}, found {described(text)}")
+
+
+def recording_in(path: str) -> tuple[Lines, Moment] | None:
+    """The lines of a file that is a recording, or has ``@MOMENT`` after its name, and the moment that is meant.
+
+    None of any other file. Raises InputError for a moment that is none, or of a file that is no recording.
+    """
+    if os.path.exists(path):
+        found = lines_that_begin(path, is_recording)
+        return None if found is None else (found, Moment())
+    file, sign, text = path.rpartition("@")
+    if not sign or not os.path.exists(file):
+        return None
+    found = lines_that_begin(file, is_recording)
+    if found is None:
+        raise InputError(f"@{text}: only a recording has moments, and this is none", source=called(file))
+    try:
+        return found, moment_of(text)
+    except InputError as error:
+        raise error.at(called(file)) from None
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: Head
+
+
+class _Line(msgspec.Struct):
+    at: float
+    kind: str
+    list: ListOfObjects | None = None
+    event: _Event | None = None
+    cluster: Metadata | None = None
+    missing: Missing | None = None
+
+
+class _Told(msgspec.Struct):
+    object: msgspec.Raw
+
+
+class _WholeLine(msgspec.Struct):
+    event: _Told
+
+
+_Found = tuple[int, int, "bytes | msgspec.Raw", int]
+"""Version, number of the line, the text of the line or of the item of a list, and the item's number or -1."""
+
+
+@dataclass
+class State:
+    """A cluster at one moment, and when that was; ``cut`` says that the recording has no end."""
+
+    source: str
+    at: float = 0.0
+    kinds: dict[Kind, str] = field(default_factory=dict)
+    about: About = field(default_factory=About)
+    strangers: dict[str, int] = field(default_factory=dict)
+    cut: bool = False
+    _found: dict[tuple[str, str, str], _Found] = field(default_factory=dict)
+    _kinds: dict[str, Kind] = field(default_factory=dict)
+    _version: int = 0
+
+    def items(self) -> Iterator[Item]:
+        """The objects that are there, those that were first there first."""
+        for (name, _, _), (_, number, text, i) in self._found.items():
+            kind, origin = self._kinds[name], Origin(self.source, number, number)
+            if i < 0:
+                raw, place = decode_json(bytes(text), _WholeLine).event.object, "$.event.object"
+            else:
+                raw, place = msgspec.Raw(bytes(text)), f"$.list.items[{i}]"
+            yield Item(raw, kind.api_version(), kind.name, origin, str(origin), place)
+
+    def take(self, line: _Line, text: bytes, number: int, until: float) -> None:
+        """What a line tells, if it is told by then."""
+        told = line.at <= until
+        if line.cluster is not None or line.missing is not None:
+            if told:
+                self.about.add(line.kind, line.cluster, line.missing)
+            return
+        kind = KIND_OF_PATH.get(line.kind)
+        if kind is None:
+            self.strangers[line.kind] = self.strangers.get(line.kind, 0) + 1
+        elif line.list is not None:
+            self.kinds[kind] = line.list.metadata.resource_version
+            self._version = max(self._version, version_of(line.list.metadata, "$.list"))
+            for i, raw in enumerate(line.list.items):
+                metadata, place = decode_json(raw, Head).metadata, f"$.list.items[{i}]"
+                self._put(kind, metadata, (version_of(metadata, place), number, raw, i))
+        elif line.event is not None and line.event.type in EVENT_TYPES:
+            metadata = line.event.object.metadata
+            version = version_of(metadata, "$.event.object")
+            if told:
+                self._version = max(self._version, version)
+            elif version > self._version:
+                return
+            if line.event.type == "DELETED":
+                self._found.pop((kind.name, metadata.namespace, metadata.name), None)
+            else:
+                self._put(kind, metadata, (version, number, text, -1))
+        else:
+            raise unexpected(None if line.event is None else line.event.type)
+
+    def _put(self, kind: Kind, metadata: ObjectMeta, found: _Found) -> None:
+        if kind.idle:
+            return
+        self._kinds[kind.name] = kind
+        key = (kind.name, metadata.namespace, metadata.name)
+        before = self._found.get(key)
+        if before is None or before[0] <= found[0]:
+            self._found[key] = found
+
+
+def state_at(lines: Lines, moment: Moment) -> State:
+    """The cluster at a moment of a recording. Raises InputError with the line, and for a moment beyond the span."""
+    state = State(lines.name)
+    start = end = until = math.nan
+    for number, text, line in decoded(lines, _Line):
+        if math.isnan(start):
+            start, until = line.at, moment.after(line.at)
+        end = line.at if math.isnan(end) else max(end, line.at)
+        try:
+            state.take(line, text, number, until)
+        except InputError as error:
+            raise inside(error, str(Origin(lines.name, number, number)), "$") from None
+    if not state.kinds:
+        raise InputError("a recording without any list: what was there at first is not known", source=lines.name)
+    if math.isfinite(until) and not start <= until <= end:
+        side = "before it begins" if until < start else "after it ends"
+        span = f"{rfc3339(start)} to {rfc3339(end)}, @+0s to @+{Duration.of_seconds(int(end - start))}"
+        raise InputError(f"@{rfc3339(until)} is {side}: it spans {span}", source=lines.name)
+    state.at, state.cut = min(until, end), lines.cut
+    return state
+
+
+def rfc3339(at: float) -> str:
+    """A time in seconds as ``2026-03-01T14:00:00Z``."""
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, ValueError, OSError):
+        return f"{at:g} s"
