@@ -8,7 +8,8 @@ from kwhatif.cli.lazy import LazyGroup
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "dump": ("snapshot_dump", "Read a live cluster into a file."),
-    "rbac": ("snapshot_rbac", "Print what has to be allowed for a dump."),
+    "record": ("snapshot_record", "Write down a live cluster and all that changes there."),
+    "rbac": ("snapshot_rbac", "Print what has to be allowed for a dump or a recording."),
     "convert": ("snapshot_convert", "Bring other tools' dumps and lists of kubectl into one file."),
     "info": ("snapshot_info", "What is in a snapshot, and what is missing?"),
     "validate": ("snapshot_validate", "Can a snapshot be read, and does all in it go together?"),

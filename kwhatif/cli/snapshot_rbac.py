@@ -35,8 +35,11 @@ def rbac(
             help="Also allow to read this one ConfigMap, for dump --scheduler-config.",
         ),
     ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Also allow to watch these kinds, and Events: what 'snapshot record' needs.")
+    ] = False,
 ) -> None:
-    """Print the ClusterRole that 'kwhatif snapshot dump' needs, for 'kubectl apply -f -'.
+    """Print the ClusterRole that 'kwhatif snapshot dump' and '--live' need, for 'kubectl apply -f -'.
 
     Exit codes: 0 good, 2 usage error.
     """
@@ -48,4 +51,5 @@ def rbac(
             raise UsageError(f"{flag}: expected NAMESPACE/NAME, found {text!r}")
     if not re.fullmatch(_PART, name):
         raise UsageError(f"--name: expected a name such as kwhatif-snapshot, found {name!r}")
-    finish(as_documents(rights(name, service_account=service_account, config_map=scheduler_config)), 0)
+    made = rights(name, service_account=service_account, config_map=scheduler_config, watch=watch)
+    finish(as_documents(made), 0)

@@ -90,7 +90,15 @@ class InTurn:
     numbers: Iterator[int] = field(default_factory=count, compare=False)
 
 
-Fault = Answer | Cut | Silence | Slam | Drip | Raw | InTurn
+@dataclass(frozen=True)
+class Watch:
+    """What one watch tells: events as values, or as the very bytes. Then it ends as it should, is cut, or is silent."""
+
+    events: tuple[Any, ...] = ()
+    then: str = "end"
+
+
+Fault = Answer | Cut | Silence | Slam | Drip | Raw | InTurn | Watch
 
 
 @dataclass
@@ -154,6 +162,7 @@ class ApiServer:
         """Set when a fault has happened."""
         self._planned: list[_Planned] = []
         self._lock, self._closing = threading.Lock(), threading.Event()
+        self._watches: dict[str, list[Watch | Answer | Slam]] = {}
         self._put: dict[Key, Answer | Callable[[], Answer]] = {}
         self._http = _Quiet(("127.0.0.1", 0), self._handler())
         self._scheme = "https" if tls else "http"
@@ -197,6 +206,10 @@ class ApiServer:
         rest = list(answers)
         self._put[key_of(target)] = lambda: Answer(body=rest.pop(0) if len(rest) > 1 else rest[0])
 
+    def watch(self, path: str, *watches: Watch | Answer | Slam) -> None:
+        """Answer watches of a path with these in turn; the last of them is silent in the end, as are all others."""
+        self._watches[path] = list(watches)
+
     def asked(self, path: str) -> list[Asked]:
         """The requests for a path (a pattern), in their order."""
         return [asked for asked in self.requests if re.fullmatch(path, asked.path)]
@@ -228,6 +241,11 @@ class ApiServer:
                     planned.times -= 1
                     return planned.fault
         return None
+
+    def _watch_of(self, path: str) -> Watch | Answer | Slam:
+        with self._lock:
+            rest = self._watches.get(path)
+            return rest.pop(0) if rest else Watch(then="silence")
 
     def _answer(self, user: str, key: Key) -> Answer:
         if user not in ("admin", "viewer"):
@@ -263,7 +281,11 @@ class ApiServer:
                 fault = server._fault_for(key[0], dict(key[1]))
                 if fault is not None:
                     server.seen.set()
+                if fault is None and dict(key[1]).get("watch"):
+                    fault = server._watch_of(key[0])
                 match fault:
+                    case Watch():
+                        self._tell(fault)
                     case Answer():
                         self._send(fault)
                     case InTurn():
@@ -284,6 +306,20 @@ class ApiServer:
                         self.connection.shutdown(socket.SHUT_RDWR)
                     case None:
                         self._send(server._answer(user, key))
+
+            def _tell(self, watch: Watch) -> None:
+                self.close_connection = True
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                for event in watch.events:
+                    data = event if isinstance(event, bytes) else json.dumps(event).encode() + b"\n"
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+                if watch.then == "silence":
+                    server._closing.wait()
+                elif watch.then == "end":
+                    self.wfile.write(b"0\r\n\r\n")
 
             def _drip(self, answer: Answer, pause: float) -> None:
                 self.close_connection = True

@@ -51,6 +51,13 @@ def test_all_that_a_dump_asks_for_is_allowed(tmp_path: Path) -> None:
     assert asked <= allowed(role["rules"])
 
 
+def test_to_watch_is_allowed_only_where_it_is_asked_for() -> None:
+    (role,) = printed("--watch")
+    *kinds, _ = role["rules"]
+    there = {(form.group, form.plural) for kind in READ for form in kind.forms} | {("", "events")}
+    assert allowed(kinds) == {(*one, verb) for one in there for verb in ("list", "watch")}
+
+
 def test_a_service_account_is_given_the_role() -> None:
     role, binding = printed("--name", "reader", "--service-account", "tools/kwhatif")
     assert (binding["kind"], binding["metadata"]["name"]) == ("ClusterRoleBinding", "reader")

@@ -144,7 +144,8 @@ class State:
         """What a line tells, if it is told by then."""
         told = line.at <= until
         if line.cluster is not None or line.missing is not None:
-            if told:
+            # What is known of the cluster holds for all of the recording.
+            if told or line.cluster is not None:
                 self.about.add(line.kind, line.cluster, line.missing)
             return
         kind = KIND_OF_PATH.get(line.kind)

@@ -24,7 +24,12 @@ from kwhatif.snapshot.read.lines import Lines
 _FIRST_LINE = re.compile(
     rb'\s*\{\s*"at"\s*:\s*[0-9.eE+]+\s*,\s*"kind"\s*:\s*"[^"]*"\s*,\s*"(?:list|event|cluster|missing)"'
 )
-KIND_OF_PATH = {kind.api_version(version) + "/" + kind.plural: kind for kind in TABLE for version in kind.versions}
+KIND_OF_PATH = {
+    f"{form.api_version(version)}/{kind.plural}": kind
+    for kind in TABLE
+    for form in kind.forms
+    for version in form.versions
+}
 EVENT_TYPES = ("ADDED", "MODIFIED", "DELETED")
 
 T = TypeVar("T")

@@ -99,7 +99,9 @@ class Growing:
     def __init__(self, path: str) -> None:
         self.size = 0
         self._path = path
-        self._file = open(path, "xb", 0, opener=lambda name, flags: os.open(name, flags, _PRIVATE))  # noqa: SIM115
+        # What failed is cut off again: the next piece has to go where the file ends then.
+        opener = lambda name, flags: os.open(name, flags | os.O_APPEND, _PRIVATE)  # noqa: E731
+        self._file = open(path, "xb", 0, opener=opener)  # noqa: SIM115
 
     def append(self, data: bytes) -> None:
         """Add this, on the disk before it returns. Raises OSError, and the file ends where it ended before."""

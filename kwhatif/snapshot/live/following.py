@@ -92,6 +92,7 @@ class Following:
     broken: str = ""
     dropped: set[str] = field(default_factory=set)
     known: dict[tuple[str, str], tuple[str, str, bool]] = field(default_factory=dict)
+    _form: Kind | None = None
     _version: str = ""
     _at: str = ""
     _since: float = 0.0
@@ -100,16 +101,19 @@ class Following:
 
     @property
     def path(self) -> str:
-        return f"{self.kind.api_version(self._version)}/{self.kind.plural}"
+        return f"{(self._form or self.kind).api_version(self._version)}/{self.kind.plural}"
 
     def begin(self) -> None:
         """List the kind and write that down. Raises ClusterError and InputError as a dump does."""
         listing = self.lists.read(self.kind)
         self.refused, self.missing = listing.unreadable, listing.missing
-        self._version = listing.version or self.kind.versions[0]
+        self._form, self._version = listing.form or self.kind, listing.version or self.kind.versions[0]
         self.dropped |= listing.dropped
         if listing.unreadable:
-            if not listing.missing:
+            if self.kind.rare and listing.missing:
+                # Where it is not served, there are none.
+                self.tape.list(self.path, b'{"metadata":{"resourceVersion":"0"},"items":[]}')
+            elif not listing.missing:
                 self.tape.missing(self.path, self.tape.now(), listing.unreadable)
             return
         texts = []
@@ -151,7 +155,7 @@ class Following:
         }
         told = False
         what = f"watch of {self.kind.plural}"
-        for line in self.asker.watch(self.kind.path(self._version), params, SILENCE, what=what):
+        for line in self.asker.watch((self._form or self.kind).path(self._version), params, SILENCE, what=what):
             if self.asker.stop.is_set():
                 raise Stopped
             if self.broken:
@@ -206,7 +210,9 @@ class Following:
             text = pruned_event(raw)
             return None if text is None else (text, False)
         if self.kind.whole:
-            whole = self.lists.whole(decode_json(raw, dict[str, Any]), self.kind, self._version, self.dropped)
+            whole = self.lists.whole(
+                decode_json(raw, dict[str, Any]), self._form or self.kind, self._version, self.dropped
+            )
             return _text(whole, version), False
         assert self.kind.struct is not None
         obj = decode_json(raw, self.kind.struct)

@@ -67,10 +67,21 @@ class RecordingFile:
             if not lines or self.failed:
                 return
             try:
-                self._file.append(self._pack(b"".join(lines)))
-                self.written += len(lines)
+                self._write(lines)
             except OSError as error:
                 self.failed = error
+
+    def _write(self, lines: list[bytes]) -> None:
+        """Write lines as a whole; where there is no room for all of them, as many as there is room for."""
+        try:
+            self._file.append(self._pack(b"".join(lines)))
+            self.written += len(lines)
+        except OSError:
+            half = len(lines) // 2
+            if not half:
+                raise
+            self._write(lines[:half])
+            self._write(lines[half:])
 
     def close(self) -> None:
         """Write what waits; nothing can be added any more."""
@@ -82,8 +93,9 @@ class RecordingFile:
     def remove(self) -> None:
         """Close the file and take it away: there is nothing in it that would be worth keeping."""
         with self._taking:
-            self._closed = True
-        self._file.remove()
+            self._closed, self._lines = True, []
+        with self._writing:
+            self._file.remove()
 
 
 def _packer(path: str) -> Callable[[bytes], bytes]:

@@ -33,10 +33,11 @@ Progress = Callable[[str, int, int | None], None]
 class Listing:
     """What came of one kind. ``missing``: no version that can be read is served.
 
-    ``version`` is the one it was read in, ``versions`` are the resource versions of its objects.
+    ``form`` and ``version`` say where it was read, ``versions`` are the resource versions of its objects.
     """
 
     kind: str
+    form: Kind | None = None
     version: str = ""
     resource_version: str = ""
     versions: list[str] = field(default_factory=list)
@@ -115,7 +116,7 @@ class ListReader:
     def _in_pages(self, kind: Kind, version: str, size: int) -> Listing:
         """One list from its beginning. Raises Gone if its version is forgotten on the way."""
         what = f"list of {kind.plural}"
-        listing, token, seen, empty = Listing(kind.name, version), "", {""}, 0
+        listing, token, seen, empty = Listing(kind.name, kind, version), "", {""}, 0
         while True:
             params: dict[str, str | int] = {"limit": size} if size else {}
             if token:

@@ -31,6 +31,9 @@ IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 """Who a pod is."""
 
+_CONNECTIONS = 100
+"""So many may be open: a recording watches each kind on one of its own."""
+
 _AT_ONCE = 2**16
 _LIBRARY_WORDS = re.compile(r"^(Invalid kube-config file\. |Invalid kube-config\. |\[Errno \d+\] )+")
 _NOT_SENT = "the request could not be sent"
@@ -100,6 +103,7 @@ class LiveCluster:
         self._lock = threading.Lock()
         self._complaints = _Complaints(connection.limit)
         self._configuration: Any = Configuration()
+        self._configuration.connection_pool_maxsize = _CONNECTIONS
         self.context = _configure(self._configuration, connection, self._complaints)
         if connection.insecure:
             self._configuration.verify_ssl = False

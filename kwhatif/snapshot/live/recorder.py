@@ -10,7 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -30,8 +30,6 @@ from kwhatif.snapshot.live.scheduler_info import read_scheduler
 
 RECORDED: tuple[Kind, ...] = (*READ, kind_named("Event"))
 """In this order."""
-
-_KINDS = {f"{kind.api_version(version)}/{kind.plural}": kind for kind in RECORDED for version in kind.versions}
 
 
 @dataclass
@@ -142,8 +140,6 @@ class Recorder:
         except BaseException:
             file.remove()
             raise
-        finally:
-            file.close()
 
     @contextmanager
     def _stopping(self, asker: Asker) -> Iterator[None]:
@@ -175,7 +171,8 @@ class Recorder:
             file.flush()
             tape.counts.size = file.size
             self._shown(tape.counts)
-        tape.cluster(_known(head, kinds))
+        with suppress(Stopped):
+            tape.cluster(_known(head, kinds))
         file.close()
         tape.counts.size = file.size
         return Recorded(
@@ -185,7 +182,7 @@ class Recorder:
             notes=notes,
             refused={each.kind.name: each.refused for each in kinds if each.refused and not each.missing},
             broken={each.kind.name: each.broken for each in kinds if each.broken},
-            gaps={_KINDS[path].name: why for path, why in tape.gaps.items()},
+            gaps={each.kind.name: tape.gaps[each.path] for each in kinds if each.path in tape.gaps},
             lost=tape.lines - file.written if file.failed else 0,
             failed=(file.failed.strerror or str(file.failed)) if file.failed else "",
         )
@@ -212,7 +209,7 @@ class Recorder:
         for kind in kinds:
             threading.Thread(target=work, args=(kind,), daemon=True).start()
         for _ in kinds:
-            while (result := _next(done)) is None:
+            while (result := _next(done)) is None or isinstance(result, Stopped):
                 file.flush()
                 if self.stop.is_set() or file.failed:
                     why = file.failed.strerror if file.failed else "stopped"

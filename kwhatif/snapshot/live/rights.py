@@ -1,4 +1,4 @@
-"""What a user must be allowed to do so that ``dump`` can read a cluster: RBAC objects, no right too many.
+"""What a user must be allowed to do so that ``dump`` or ``record`` can read a cluster: RBAC objects, no right too many.
 
 The version and the list of API groups, which are read besides, are open to everyone in system:authenticated.
 """
@@ -13,18 +13,22 @@ from kwhatif.snapshot.format.autoscaler_info import CONFIG_MAPS
 _GROUP = "rbac.authorization.k8s.io"
 
 
-def rights(name: str, *, service_account: str | None = None, config_map: str | None = None) -> list[dict[str, Any]]:
+def rights(
+    name: str, *, service_account: str | None = None, config_map: str | None = None, watch: bool = False
+) -> list[dict[str, Any]]:
     """A ClusterRole that lets every kind that is read be listed, the autoscaler's own ConfigMaps, and nothing else.
 
+    To ``watch``, as a recording does, takes another verb, and Events as another kind.
     With a ``service_account`` (NAMESPACE/NAME) also what binds them together, with a ``config_map``
     (NAMESPACE/NAME) also the right to read just that one.
     """
     plurals: dict[str, list[str]] = {}
     for form in (form for kind in READ for form in kind.forms):
         plurals.setdefault(form.group, []).append(form.plural)
+    plurals[""] += ["events"] if watch else []
+    verbs = ["list", "watch"] if watch else ["list"]
     rules = [
-        {"apiGroups": [group], "resources": sorted(names), "verbs": ["list"]}
-        for group, names in sorted(plurals.items())
+        {"apiGroups": [group], "resources": sorted(names), "verbs": verbs} for group, names in sorted(plurals.items())
     ]
     # A list that is restricted to one name needs the right for that name alone.
     rules.append({"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [*CONFIG_MAPS], "verbs": ["list"]})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kwhatif.api.core import Pod
 from kwhatif.results.backtest import Agreement, BacktestResult, Disagreement
+from kwhatif.snapshot.foreign.recorded_moment import rfc3339
 from kwhatif.snapshot.foreign.recording import Recording
 from kwhatif.snapshot.read.items import resource_of
 from kwhatif.whatif.backtest import judge
@@ -36,6 +37,11 @@ class Backtest(Question[BacktestResult]):
         recording, session = self.recording, case.session
         if recording.cut:
             notes.warn(f"{recording.source}: the last line is not whole, and left out")
+        for path, gap in [*recording.about.missing, *recording.about.open.items()]:
+            until = f"to {rfc3339(gap.until)}" if gap.until is not None else "on"
+            notes.warn(
+                f"{recording.source}: changes of {path} are missing from {rfc3339(gap.since)} {until}: {gap.why}"
+            )
         read = [
             (change, resource_of(change.item, kind)) for change in recording.changes if (kind := change.kind.struct)
         ]
