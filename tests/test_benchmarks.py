@@ -40,6 +40,11 @@ def test_all_pods_of_all_workloads_find_a_node(tmp_path: Path) -> None:
         assert line["peakMemoryMiB"] > 1
 
 
+def test_a_recording_has_every_event_that_was_told() -> None:
+    (line,) = run("record.py", "--events", "300", "--rate", "0")
+    assert (line["told"], line["written"]) == (300, 300)
+
+
 def test_pods_with_labels_of_their_own_find_the_same_nodes(tmp_path: Path) -> None:
     path = tmp_path / "named.json"
     run("workloads.py", "mixed", "6", "8", "--bound", "20", "--named", "-o", str(path))

@@ -92,22 +92,25 @@ class Following:
     broken: str = ""
     dropped: set[str] = field(default_factory=set)
     known: dict[tuple[str, str], tuple[str, str, bool]] = field(default_factory=dict)
-    _form: Kind | None = None
+    _form: Kind = field(init=False)
     _version: str = ""
     _at: str = ""
     _since: float = 0.0
     _expired: bool = False
     _failures: int = 0
 
+    def __post_init__(self) -> None:
+        self._form, self._version = self.kind, self.kind.versions[0]
+
     @property
     def path(self) -> str:
-        return f"{(self._form or self.kind).api_version(self._version)}/{self.kind.plural}"
+        return f"{self._form.api_version(self._version)}/{self.kind.plural}"
 
     def begin(self) -> None:
         """List the kind and write that down. Raises ClusterError and InputError as a dump does."""
         listing = self.lists.read(self.kind)
         self.refused, self.missing = listing.unreadable, listing.missing
-        self._form, self._version = listing.form or self.kind, listing.version or self.kind.versions[0]
+        self._form, self._version = listing.form or self._form, listing.version or self._version
         self.dropped |= listing.dropped
         if listing.unreadable:
             if self.kind.rare and listing.missing:
@@ -155,7 +158,7 @@ class Following:
         }
         told = False
         what = f"watch of {self.kind.plural}"
-        for line in self.asker.watch((self._form or self.kind).path(self._version), params, SILENCE, what=what):
+        for line in self.asker.watch(self._form.path(self._version), params, SILENCE, what=what):
             if self.asker.stop.is_set():
                 raise Stopped
             if self.broken:
@@ -210,9 +213,7 @@ class Following:
             text = pruned_event(raw)
             return None if text is None else (text, False)
         if self.kind.whole:
-            whole = self.lists.whole(
-                decode_json(raw, dict[str, Any]), self._form or self.kind, self._version, self.dropped
-            )
+            whole = self.lists.whole(decode_json(raw, dict[str, Any]), self._form, self._version, self.dropped)
             return _text(whole, version), False
         assert self.kind.struct is not None
         obj = decode_json(raw, self.kind.struct)
