@@ -3,8 +3,8 @@
     python benchmarks/record.py [--events 200000] [--rate 10000]
 
 The server is a process of its own; it tells ``rate`` events a second (0: as fast as they are taken), pods that come,
-get a node and go. Prints a line of JSON: how many were told and written, in which time, and what that took of processor and
-memory.
+get a node and go. Prints a line of JSON: how many were told and written, in which time, and what that took of
+processor and memory.
 """
 
 from __future__ import annotations
