@@ -9,20 +9,40 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import kwhatif
 from kwhatif.api.kinds import READ
 from kwhatif.results.parts import Result
 from kwhatif.snapshot.format.model import Snapshot, read_envelope
-from tests.cli.whole_cluster import PODS, UPDATES, a_snapshot
+from kwhatif.whatif.stages.inputs import Engine, Inputs
+from kwhatif.whatif.stages.question import Case
+from kwhatif.whatif.stages.sequence import ask
+from kwhatif.whatif.trim.question import Trim
+from tests.cli.whole_cluster import OBJECTS, PODS, UPDATES, a_snapshot
 
 Ask = Callable[[Snapshot], Result]
 
+GROUPS = Path(__file__).parents[2] / "samples" / "autoscaled" / "groups.yaml"
 NEW = [pod for name, pod in PODS.items() if name != "denied"]
+(DEPLOYMENT,) = OBJECTS["Deployment"]
 WORKLOADS = list(UPDATES.values())
+
+
+def trimmed(there: Snapshot) -> Result:
+    """What is decided about the pods, and not how much was cut away."""
+    with TemporaryDirectory() as folder:
+        question = Trim(NEW, out=f"{folder}/out.json", most_steps=1)
+        found = ask(question, Case(Inputs(there), Engine()))
+    decided = replace(found, kinds=(), file="", bytes_before=0, bytes_after=0, steps=0, complete=True)
+    decided.noted(found.notes)
+    return decided
+
+
 ASKED: dict[str, Ask] = {
     "expand": lambda there: kwhatif.expand([*PODS.values(), *WORKLOADS], snapshot=there),
     "place": lambda there: kwhatif.place([*NEW, UPDATES["Deployment"]], snapshot=there),
@@ -30,6 +50,10 @@ ASKED: dict[str, Ask] = {
     "capacity": lambda there: kwhatif.capacity([PODS["classed"]], snapshot=there, limit=2),
     "gate": lambda there: kwhatif.gate([PODS["near"], PODS["devices"], *WORKLOADS], snapshot=there),
     "drain": lambda there: kwhatif.drain("n1", snapshot=there, force=True, ignore_daemonsets=True),
+    "place --timeline": lambda there: kwhatif.place(NEW, snapshot=there, timeline=True),
+    "diff": lambda there: kwhatif.diff(NEW, snapshot=there, old=[DEPLOYMENT], new=[UPDATES["Deployment"]]),
+    "autoscale": lambda there: kwhatif.autoscale(NEW, snapshot=there, groups=GROUPS, scale_down=True),
+    "trim": lambda there: trimmed(there),
 }
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "fidelity.md"
 KINDS = [kind.name for kind in READ if kind.name != "Node"]
@@ -37,12 +61,17 @@ OTHERWISE = {"fidelity", "gaps", "verdict", "findings", "rules", "warnings"}
 """What of an answer is not the answer itself."""
 
 
+def _bare(value: Any) -> Any:
+    """One side of a comparison without what it stands on."""
+    return {key: item for key, item in value.items() if key not in OTHERWISE} if isinstance(value, dict) else value
+
+
 def answered(command: str, *without: str) -> tuple[dict[str, Any], str]:
     """The answer, and all that is said about what it lacks."""
     result = ASKED[command](read_envelope(a_snapshot(*without)))
     gaps = [gap for each in result.stands_on for gap in each.touching]
     gaps += getattr(result, "gaps", ())
-    answer = {key: value for key, value in result.to_dict().items() if key not in OTHERWISE}
+    answer = {key: _bare(value) for key, value in result.to_dict().items() if key not in OTHERWISE}
     return answer, " ".join([*map(str, gaps), *result.notes])
 
 

@@ -50,9 +50,12 @@ class Trim(AboutPods[TrimResult]):
         whole = case.snapshot
         before, waiting = awaiting(whole, case.asked)
         case.edited = replace(case.edited, snapshot=before)
+        gaps = place(case.new_session(), waiting).fidelity.touching
         if case.engine.strict:
             # Before the search, which takes long, and before a file is written.
-            insist(place(case.new_session(), waiting).fidelity.touching)
+            insist(gaps)
+        for gap in gaps:
+            notes.warn(f"the decision may be another: {gap.what}: {gap.effect}")
         trimmed = trim(before, setup, waiting, nodes_too=self.nodes_too, most_steps=self.most_steps)
         decision = check_and_write(trimmed, setup, waiting, self.out, loosely=self.nodes_too)
         return told(whole, trimmed, decision, self.out)
