@@ -11,6 +11,21 @@ from tests.admission.objects import asking, claim, created, make, pod, quota, re
 
 Json = dict[str, Any]
 
+
+def service(type_: str, *ports: Json, **more: Any) -> Json:
+    spec = {"type": type_, "ports": [{"name": f"p{port['port']}", **port} for port in ports], **more}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": spec}
+
+
+def devices(*requests: Json) -> Json:
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c", "namespace": "default"},
+        "spec": {"devices": {"requests": list(requests)}},
+    }
+
+
 COUNTED: list[tuple[str, Json, Json, str]] = [
     (
         "a request counts under both of its names",
@@ -73,6 +88,42 @@ COUNTED: list[tuple[str, Json, Json, str]] = [
         {"secrets": "0"},
         make("Secret", "s"),
         "requested: secrets=1, used: secrets=0, limited: secrets=0",
+    ),
+    (
+        "every port of a service that nodes open counts",
+        {"services.nodeports": "1"},
+        service("NodePort", {"port": 80}, {"port": 81}),
+        "requested: services.nodeports=2, used: services.nodeports=0, limited: services.nodeports=1",
+    ),
+    (
+        "a load balancer counts, and so do its ports",
+        {"services.loadbalancers": "0", "services.nodeports": "0"},
+        service("LoadBalancer", {"port": 80}),
+        "requested: services.loadbalancers=1,services.nodeports=1, used: services.loadbalancers=0,"
+        "services.nodeports=0, limited: services.loadbalancers=0,services.nodeports=0",
+    ),
+    (
+        "devices count by their class, those that substitute each other once",
+        {"gpu.deviceclass.resource.k8s.io/devices": "3"},
+        devices(
+            {"name": "a", "exactly": {"deviceClassName": "gpu", "count": 2}},
+            {
+                "name": "b",
+                "firstAvailable": [
+                    {"name": "x", "deviceClassName": "gpu", "count": 2},
+                    {"name": "y", "deviceClassName": "gpu"},
+                ],
+            },
+        ),
+        "requested: gpu.deviceclass.resource.k8s.io/devices=4, used: gpu.deviceclass.resource.k8s.io/devices=0, "
+        "limited: gpu.deviceclass.resource.k8s.io/devices=3",
+    ),
+    (
+        "a request for all devices counts as the most there can be",
+        {"gpu.deviceclass.resource.k8s.io/devices": "31"},
+        devices({"name": "a", "exactly": {"deviceClassName": "gpu", "allocationMode": "All"}}),
+        "requested: gpu.deviceclass.resource.k8s.io/devices=32, used: gpu.deviceclass.resource.k8s.io/devices=0, "
+        "limited: gpu.deviceclass.resource.k8s.io/devices=31",
     ),
 ]
 
@@ -198,3 +249,17 @@ def test_the_first_quota_that_objects_is_named() -> None:
 
 def test_quota_can_be_switched_off() -> None:
     assert created(server(quota({"pods": "0"}), plugins=("Priority",)), pod())
+
+
+def test_node_ports_of_services_that_are_known_in_part_are_those_that_the_status_tells() -> None:
+    api = server({**quota({"services.nodeports": "5"}), "status": {"used": {"services.nodeports": "4"}}})
+    api.world.cover("Service")
+    there = service("NodePort", {"port": 80})
+    there["metadata"]["name"] = "there"
+    del there["spec"]
+    api.world.put(there, sketched=True)
+    message = refused(api, service("NodePort", {"port": 80}, {"port": 81}))
+    assert message.endswith(
+        "requested: services.nodeports=2, used: services.nodeports=4, limited: services.nodeports=5"
+    )
+    assert created(api, service("NodePort", {"port": 80}))

@@ -1,10 +1,12 @@
 """What one object counts for under a resource quota, and which quotas it falls under.
 
-Upstream: pkg/quota/v1/evaluator/core (pods.go, persistent_volume_claims.go) and apiserver/pkg/quota/v1/generic.
+Upstream: pkg/quota/v1/evaluator/core (pods.go, persistent_volume_claims.go, resource_claims.go, services.go) and
+apiserver/pkg/quota/v1/generic.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from kwhatif.admission.answer import Object
@@ -18,6 +20,12 @@ _ONE = Quantity.from_units(1)
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 _BY_CLASS = ".storageclass.storage.k8s.io/"
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+_BY_DEVICE_CLASS = ".deviceclass.resource.k8s.io/devices"
+_MOST_DEVICES = 32
+"""So many a claim can have at most; one that asks for all is taken to have them."""
+_NODE_PORTS, _BALANCERS = "services.nodeports", "services.loadbalancers"
+OF_WHOLE_SERVICES = frozenset({_NODE_PORTS, _BALANCERS})
+"""What services count for by fields that scheduling never reads."""
 _CLAIM_NAMES = ("persistentvolumeclaims", "requests.storage")
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _POD_NAMES = frozenset(
@@ -37,6 +45,11 @@ def counted_names(obj: Object, hard: Iterable[str]) -> list[str]:
             return [name for name in hard if name == "count/persistentvolumeclaims" or _is_claim_name(name)]
     resource = resource_name(obj)
     own = {f"count/{resource}", *({resource} & _COUNTED_BY_NAME)}
+    match known_kind(obj):
+        case "Service":
+            own |= {_NODE_PORTS, _BALANCERS}
+        case "ResourceClaim":
+            own |= {name for name in hard if name.endswith(_BY_DEVICE_CLASS)}
     return [name for name in hard if name in own]
 
 
@@ -48,7 +61,13 @@ def usage(obj: Object) -> Amounts:
         case "PersistentVolumeClaim":
             return _of_claim(obj)
     resource = resource_name(obj)
-    return {f"count/{resource}": _ONE, resource: _ONE}
+    found = {f"count/{resource}": _ONE, resource: _ONE}
+    match known_kind(obj):
+        case "Service":
+            found |= _of_service(obj.get("spec") or {})
+        case "ResourceClaim":
+            found |= _of_devices(obj.get("spec") or {})
+    return found
 
 
 def must_specify(pod: Object, names: Iterable[str]) -> str:
@@ -96,6 +115,30 @@ def _compute(requests: Amounts, limits: Amounts) -> Amounts:
             found[f"requests.{name}"] = amount
     found.update({f"limits.{name}": amount for name, amount in limits.items() if name in _COMPUTE})
     return found
+
+
+def _of_service(spec: Object) -> Amounts:
+    """Ports of nodes count as they are wished for: they have not been given out yet."""
+    kind, ports = spec.get("type"), each(spec, "ports")
+    if kind not in ("NodePort", "LoadBalancer"):
+        return {}
+    if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is False:
+        ports = [port for port in ports if port.get("nodePort")]
+    found = {_NODE_PORTS: Quantity.from_units(len(ports))}
+    return found | {_BALANCERS: _ONE} if kind == "LoadBalancer" else found
+
+
+def _of_devices(spec: Object) -> Amounts:
+    """Devices by class; of requests that are each other's substitutes, the most of each class."""
+    numbers: Counter[str] = Counter()
+    for request in each(spec.get("devices"), "requests"):
+        most: dict[str, int] = {}
+        for one in each(request, "firstAvailable") or [request.get("exactly") or {}]:
+            name, everything = str(one.get("deviceClassName") or ""), one.get("allocationMode") == "All"
+            number = _MOST_DEVICES if everything else int(one.get("count") or 1)
+            most[name] = max(most.get(name, 0), number)
+        numbers.update(most)
+    return {f"{name}{_BY_DEVICE_CLASS}": Quantity.from_units(number) for name, number in numbers.items()}
 
 
 def _of_claim(claim: Object) -> Amounts:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.plugins.container_amounts import Amounts, amounts
 from kwhatif.admission.plugins.quota_scopes import in_scope
-from kwhatif.admission.plugins.quota_usage import counted_names, must_specify, usage
+from kwhatif.admission.plugins.quota_usage import OF_WHOLE_SERVICES, counted_names, must_specify, usage
 from kwhatif.admission.request import Request
 from kwhatif.admission.world import World, name_of, namespace_of
 from kwhatif.api.quantity import Quantity
@@ -99,9 +99,10 @@ class Quotas:
     def _counted(self, quota: Object, obj: Object, ledger: _Ledger) -> Amounts:
         names = counted_names(obj, _hard(quota))
         total = dict.fromkeys(names, _NOTHING)
-        if self._seen_later.get(obj["kind"]):
+        told = names if self._seen_later.get(obj["kind"]) else OF_WHOLE_SERVICES.intersection(names)
+        if told is names or any(self._world.is_sketch(other) for other, _ in ledger.shares.values()):
             said = amounts((quota.get("status") or {}).get("used"))
-            total.update({name: said[name] for name in names if name in said})
+            total.update({name: said[name] for name in told if name in said})
         for other, share in ledger.shares.values():
             if in_scope(quota, other):
                 _add(total, share)
@@ -144,8 +145,8 @@ class Quotas:
 
 
 def _counts(request: Request) -> bool:
-    """A new object counts; of changed ones only a claim, and a pod that now ends by itself, or no longer."""
-    if request.old is None or request.kind == "PersistentVolumeClaim":
+    """A new object counts; of changed ones only claims, services, and a pod that now ends by itself, or no longer."""
+    if request.old is None or request.kind in ("PersistentVolumeClaim", "ResourceClaim", "Service"):
         return True
     ends = [(obj.get("spec") or {}).get("activeDeadlineSeconds") is not None for obj in (request.object, request.old)]
     return request.kind == "Pod" and ends[0] != ends[1]

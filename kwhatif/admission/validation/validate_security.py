@@ -32,9 +32,7 @@ _CHOICES = {
 
 def check_pod_security(problems: Problems, spec: Object, path: str) -> None:
     """``path`` is that of the security context."""
-    context = spec.get("securityContext")
-    if not context:
-        return
+    context = spec.get("securityContext") or {}
     for key in ("fsGroup", "runAsUser", "runAsGroup"):
         _identity(problems, context.get(key), f"{path}.{key}")
     for i, group in enumerate(context.get("supplementalGroups") or ()):
