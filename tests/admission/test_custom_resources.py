@@ -130,6 +130,26 @@ def test_defaults_are_filled_in_at_every_depth() -> None:
             },
             "entries must all be names of item properties",
         ),
+        (
+            "Fields by name or by anything",
+            {"type": "object", "properties": {"x": {"type": "string"}}, "additionalProperties": {"type": "string"}},
+            "additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive",
+        ),
+        (
+            "A default is a value of its schema",
+            {"type": "string", "default": 1},
+            "properties[a].default in body must be of type string",
+        ),
+        (
+            "A default is not completed before it is judged",
+            {
+                "type": "object",
+                "default": {},
+                "required": ["x"],
+                "properties": {"x": {"type": "string", "default": ""}},
+            },
+            "properties[a].default.x: Required value",
+        ),
         ("A rule gives yes or no", {"type": "string", **rule("self + 'x'")}, "cel expression must evaluate to a bool"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -139,6 +159,35 @@ def test_a_definition_that_is_wrong(name: str, change: Json, problem: str) -> No
     answer = ApiServer(World([])).send("create", found)
     assert isinstance(answer, Refused)
     assert problem in answer.message
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ("", "Required value: protected groups must have approval annotation"),
+        ("yes", 'with either a URL or a reason starting with "unapproved"'),
+        ("unapproved, an experiment", ""),
+        ("https://github.com/kubernetes/enhancements/pull/1", ""),
+    ],
+)
+def test_groups_of_kubernetes_own_need_an_approval(said: str, problem: str) -> None:
+    found = definition({})
+    name = found["spec"]["names"]["plural"]
+    found["spec"]["group"] = "shop.k8s.io"
+    found["metadata"] |= {"name": f"{name}.shop.k8s.io", "annotations": {"api-approved.kubernetes.io": said}}
+    answer = ApiServer(World([])).send("create", found)
+    assert problem in answer.message if isinstance(answer, Refused) else not problem
+
+
+def test_the_schema_of_metadata_is_given() -> None:
+    found = definition({})
+    schema = found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"]["metadata"] = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 9}}}
+    assert isinstance(ApiServer(World([])).send("create", found), Created)
+    schema["properties"]["metadata"]["properties"]["labels"] = {"type": "object"}
+    answer = ApiServer(World([])).send("create", found)
+    assert isinstance(answer, Refused)
+    assert "properties[metadata]: Forbidden: must not specify anything other than name" in answer.message
 
 
 def test_a_kind_of_a_group_that_other_servers_often_serve_is_not_judged() -> None:

@@ -1,8 +1,7 @@
 """Definitions of custom resources.
 
 Upstream: apiextensions-apiserver/pkg/apis/apiextensions (v1/defaults.go, validation/validation.go),
-pkg/apiserver/schema (structural.go, validation.go). What rules would cost is not estimated, and defaults are not held
-against their schemas.
+pkg/apiserver/schema (structural.go, validation.go, defaulting/validation.go). What rules would cost is not estimated.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import Any
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.custom.schema_rules import rule_program
+from kwhatif.admission.custom.schemas import against_schema, note
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.validation.name_rules import dns_1035_label, dns_subdomain
@@ -25,7 +25,11 @@ from kwhatif.cel.patterns import search
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
+_OF_METADATA = "must not specify anything other than name and generateName, but metadata is implicitly specified"
 _MIXED = "may have mixed case, but should otherwise match: "
+_APPROVED = "api-approved.kubernetes.io"
+_WHY_APPROVED = "https://github.com/kubernetes/enhancements/pull/1111"
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]+")
 _BREAKS = re.compile(r"[\n\r]")
 
 
@@ -56,6 +60,7 @@ def _check(problems: Problems, obj: Object) -> None:
         problems.required("spec.scope")
     elif scope not in ("Cluster", "Namespaced"):
         problems.unsupported("spec.scope", scope, ("Cluster", "Namespaced"))
+    _check_approval(problems, obj, group)
     _check_versions(problems, spec)
     _check_names(problems, names)
     one = _common_schema(spec)
@@ -64,6 +69,19 @@ def _check(problems: Problems, obj: Object) -> None:
     if spec.get("preserveUnknownFields"):
         why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
         problems.invalid("spec.preserveUnknownFields", True, why)
+
+
+def _check_approval(problems: Problems, obj: Object, group: str) -> None:
+    """Groups of Kubernetes' own are for what its community has approved."""
+    if not f".{group}".endswith((".k8s.io", ".kubernetes.io")):
+        return
+    said = str(((obj.get("metadata") or {}).get("annotations") or {}).get(_APPROVED) or "")
+    path, must = f"metadata.annotations[{_APPROVED}]", f'protected groups must have approval annotation "{_APPROVED}"'
+    if not said:
+        problems.required(path, f"{must}, see {_WHY_APPROVED}")
+    elif not said.startswith("unapproved") and not _ADDRESS.match(said):
+        why = f'{must} with either a URL or a reason starting with "unapproved", see {_WHY_APPROVED}'
+        problems.invalid(path, said, why)
 
 
 def _common_schema(spec: Object) -> Object | None:
@@ -130,6 +148,8 @@ def _check_schemas(problems: Problems, schema: Object, path: str) -> None:
         _check_structure(problems, schema, path, root=True)
     if len(problems.causes) == before:
         _check_rules(problems, schema, path, root=True)
+    if len(problems.causes) == before:
+        _check_defaults(problems, schema, path)
 
 
 def _inner(schema: Object, path: str) -> Iterator[tuple[Object, str]]:
@@ -159,6 +179,9 @@ def _check_schema(problems: Problems, schema: Object, path: str) -> None:
         except Fault as fault:
             why = f"must be a valid regular expression, but isn't: {fault}"
             problems.invalid(f"{path}.pattern", pattern, why)
+    if schema.get("properties") and isinstance(schema.get("additionalProperties"), dict):
+        why = "additionalProperties and properties are mutual exclusive"
+        problems.forbidden(f"{path}.additionalProperties", why)
     for inner, where in _inner(schema, path):
         _check_schema(problems, inner, where)
     _check_lists(problems, schema, path)
@@ -230,9 +253,9 @@ def _check_rule_fields(problems: Problems, schema: Object, path: str) -> None:
         if not text:
             problems.required(f"{where}.rule", "rule is not specified")
         elif message and not message.strip():
-            problems.invalid(f"{where}.message", message, "must be non-empty if specified")
+            problems.invalid(f"{where}.message", message, "message must be non-empty if specified")
         elif _BREAKS.search(message.strip()):
-            problems.invalid(f"{where}.message", message, "must not contain line breaks")
+            problems.invalid(f"{where}.message", message, "message must not contain line breaks")
         elif _BREAKS.search(text) and not message.strip():
             problems.required(f"{where}.message", "message must be specified if rule contains line breaks")
         told = str(rule.get("messageExpression") or "")
@@ -259,8 +282,23 @@ def _check_structure(problems: Problems, schema: Object, path: str, *, root: boo
     if schema.get("x-kubernetes-embedded-resource") and type_ != "object":
         why = "must be object if x-kubernetes-embedded-resource is true"
         problems.invalid(f"{path}.type", type_ or "", why)
+    metadata = (schema.get("properties") or {}).get("metadata")
+    if metadata is not None and (root or schema.get("x-kubernetes-embedded-resource")):
+        told = {key: value for key, value in metadata.items() if key not in ("type", "description", "default")}
+        properties = told.pop("properties", None) or {}
+        if told or not properties.keys() <= {"name", "generateName"}:
+            problems.forbidden(f"{path}.properties[metadata]", _OF_METADATA)
     for inner, where in _inner(schema, path):
         _check_structure(problems, inner, where)
+
+
+def _check_defaults(problems: Problems, schema: Object, path: str) -> None:
+    """A default must be what its own schema lets in."""
+    default = schema.get("default")
+    if default is not None:
+        note(problems, against_schema(default, schema, f"{path}.default"))
+    for inner, where in _inner(schema, path):
+        _check_defaults(problems, inner, where)
 
 
 def _check_rules(problems: Problems, schema: Object, path: str, *, root: bool = False) -> None:
