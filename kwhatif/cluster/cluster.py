@@ -124,20 +124,30 @@ class Cluster:
             self._set_ports(info.shape, row, used=True)
         self._count(info.shape, row, 1)
 
-    def assume_alike(self, infos: Sequence[PodInfo], row: int) -> None:
-        """``assume`` several pods of one shape without host ports on a node."""
+    def assume_all(self, infos: Sequence[PodInfo], row: int) -> None:
+        """``assume`` several pods on one node."""
         if not infos:
             return
-        shape, count = infos[0].shape, len(infos)
         for info in infos:
             self._where[info.uid] = (info, row)
         self.pods_on[row] = [*self.pods_on[row], *infos]
-        self.requested[row] += count * self.shapes.requests[shape.index]
-        self.non_zero[row] += count * self.shapes.non_zero[shape.index]
-        self.pod_count[row] += count
-        for _ in infos:
-            self._tallies.count(shape, row, 1)
-        self.journal.append(row)
+        for info in infos:
+            if info.shape.ports:
+                self._set_ports(info.shape, row, used=True)
+        self._count_all(infos, row, 1)
+
+    def forget_all(self, infos: Sequence[PodInfo], row: int) -> None:
+        """Undo ``assume_all``, or have some of a node's pods leave; those that stay keep their order."""
+        if not infos:
+            return
+        for info in infos:
+            del self._where[info.uid]
+        going = {info.uid for info in infos}
+        self.pods_on[row] = [info for info in self.pods_on[row] if info.uid not in going]
+        for info in infos:
+            if info.shape.ports:
+                self._set_ports(info.shape, row, used=False)
+        self._count_all(infos, row, -1)
 
     def forget(self, uid: str) -> int:
         """Undo ``assume`` (also for bound pods that leave); returns the row. Raises KeyError."""
@@ -192,6 +202,19 @@ class Cluster:
             self.non_zero[row] -= self.shapes.non_zero[index]
         self.pod_count[row] += sign
         self._tallies.count(shape, row, sign)
+        self.journal.append(row)
+
+    def _count_all(self, infos: Sequence[PodInfo], row: int, sign: int) -> None:
+        """``_count`` for several pods; those of one shape take hardly longer than one."""
+        counts: dict[int, int] = {}
+        for info in infos:
+            counts[info.shape.index] = counts.get(info.shape.index, 0) + sign
+            self._tallies.count(info.shape, row, sign)
+        requested = self.requested[row]
+        for index, count in counts.items():
+            requested += count * self.shapes.requests[index]
+            self.non_zero[row] += count * self.shapes.non_zero[index]
+        self.pod_count[row] += sign * len(infos)
         self.journal.append(row)
 
     def _set_ports(self, shape: PodShape, row: int, *, used: bool) -> None:

@@ -81,6 +81,7 @@ class Evaluation:
     def _prepare_filters(self, pod: PodInfo) -> None:
         self._row_filters: list[tuple[AnyPlugin, object]] = []
         self._cluster_filters: list[AnyPlugin] = []
+        self._looking: list[tuple[AnyPlugin, object]] = []
         self.ok: BoolArray = np.ones(len(self.cluster), np.bool_)
         self._node_ok: BoolArray = self.ok.copy()
         for plugin in self._framework.filters:
@@ -132,6 +133,8 @@ class Evaluation:
                 self._settled = False
         if not self._settled:
             self._fold_pre_filter()
+        states = ((plugin, self._state(plugin)) for plugin in self._cluster_filters)
+        self._looking = [(plugin, state) for plugin, state in states if not isinstance(state, Skip)]
 
     def _fold_pre_filter(self) -> None:
         """Refusals and narrowings in plugin order (upstream: RunPreFilterPlugins)."""
@@ -194,10 +197,7 @@ class Evaluation:
     def passing(self, pod: PodInfo) -> BoolArray:
         """bool[N]: nodes that pass all filters, as of the last refresh for filters that look at rows."""
         ok = self.ok
-        for plugin in self._cluster_filters:
-            state = self._state(plugin)
-            if isinstance(state, Skip):
-                continue
+        for plugin, state in self._looking:
             if ok is self.ok:
                 ok = ok.copy()
             for rejection in self._framework.ask_filter(plugin, pod, self._everything, state):
@@ -213,10 +213,9 @@ class Evaluation:
     def passing_among(self, pod: PodInfo, rows: IntpArray) -> BoolArray:
         """bool[n]: which of these rows pass all filters, nominations left aside; as of the last refresh, as above."""
         ok: BoolArray = self.ok[rows]
-        for plugin in self._cluster_filters:
-            state = self._state(plugin)
-            if isinstance(state, Skip) or not ok.any():
-                continue
+        for plugin, state in self._looking:
+            if not ok.any():
+                break
             for rejection in self._framework.ask_filter(plugin, pod, NodeView(self.cluster, rows), state):
                 ok &= ~rejection.where
         return ok
@@ -224,7 +223,7 @@ class Evaluation:
     @property
     def looks_around(self) -> bool:
         """Whether a filter asks where other pods are, for the pod that began last."""
-        return any(not isinstance(self._state(plugin), Skip) for plugin in self._cluster_filters)
+        return bool(self._looking)
 
     def _running(self, scopes: tuple[Scope, ...] = tuple(Scope)) -> Iterator[tuple[AnyPlugin, object]]:
         for plugin in self._framework.filters:

@@ -82,8 +82,9 @@ class Estimator:
         room = self._room(pods, self._rows)
         if room is not None:
             return self._dealt_out(pods, room)
+        fresh = self._fresh()
         for done, pod in enumerate(pods):
-            row = self._simulated.search(pod, self._fresh())
+            row = self._simulated.search(pod, fresh)
             if row is None:
                 return list(pods[done:])
             self._put(pod, row)

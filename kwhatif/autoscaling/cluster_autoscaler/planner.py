@@ -15,8 +15,8 @@ from kwhatif.api.core import Node
 from kwhatif.api.others import PodDisruptionBudget
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
 from kwhatif.autoscaling.cluster_autoscaler.cluster_limits import ClusterLimits
-from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext
-from kwhatif.autoscaling.cluster_autoscaler.drainability.pods_to_move import pods_to_move
+from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext, Outcome
+from kwhatif.autoscaling.cluster_autoscaler.drainability.pods_to_move import outcome, pods_to_move
 from kwhatif.autoscaling.cluster_autoscaler.eligibility import eligibility, may_not_go
 from kwhatif.autoscaling.cluster_autoscaler.hints import Hints
 from kwhatif.autoscaling.cluster_autoscaler.moments import ZERO
@@ -111,9 +111,13 @@ class Planner:
         context = DrainContext(world.flags, world.now, RemainingBudgets(()), None)
 
         def late(node: Node) -> tuple[bool, bool, bool]:
-            found = pods_to_move(self._pods(simulated, node.name), context)
-            waits = found.empty and bool(found.finishing)
-            return not found.empty, waits, node.name not in self._previous
+            new, waits = node.name not in self._previous, False
+            for pod in self._pods(simulated, node.name):
+                said = outcome(pod, context)
+                if said not in (Outcome.SKIP, Outcome.WAIT):
+                    return True, False, new
+                waits |= said is Outcome.WAIT
+            return False, waits, new
 
         return sorted(nodes, key=late)
 
@@ -160,15 +164,15 @@ class Planner:
         for name in eligible:
             if counted >= most:
                 break
-            outcome = self._simulate(simulated, name, context, destinations)
-            if isinstance(outcome, Unremovable):
-                found.unremovable[name] = outcome
+            removal = self._simulate(simulated, name, context, destinations)
+            if isinstance(removal, Unremovable):
+                found.unremovable[name] = removal
                 self._recent[name] = world.now + world.flags.unremovable_node_recheck_timeout
                 continue
-            outcome.risky = not context.budgets.allow_at_once(outcome.pods)
-            context.budgets.take(outcome.pods)
+            removal.risky = not context.budgets.allow_at_once(removal.pods)
+            context.budgets.take(removal.pods)
             destinations[simulated.cluster.columns.row(name)] = False
-            found.unneeded[name] = outcome
+            found.unneeded[name] = removal
             group = world.groups.of(name)
             counted += not (group is not None and group.settings.zero_or_max_node_scaling)
 

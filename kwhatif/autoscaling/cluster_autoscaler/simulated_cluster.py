@@ -58,7 +58,8 @@ class SimulatedCluster:
         self._seen = set(self._listed)
         self._order: IntpArray | None = None
         self._evaluations: dict[int, Evaluation] = {}
-        self._placed: list[tuple[PodInfo, int, list[PodInfo]]] | None = None
+        self._open: tuple[BoolArray | None, IntpArray, IntpArray] | None = None
+        self._placed: dict[int, list[PodInfo]] | None = None
 
     def row(self, name: str) -> int | None:
         """The row of a node that is there."""
@@ -109,48 +110,57 @@ class SimulatedCluster:
         return bool(evaluation.passing_among(pod, np.array([row], np.intp))[0])
 
     def search(self, pod: PodInfo, acceptable: BoolArray | None = None) -> int | None:
-        """The row of the first node in turn that passes all filters; of ``acceptable`` ones (bool[N]) only."""
+        """The row of the first node in turn that passes all filters; of ``acceptable`` ones only (bool[N], which is not
+        changed once it is asked about).
+        """
         evaluation = self._evaluation(pod)
         if evaluation.refusal is not None:
             return None
-        listed = self.listed
-        start = (self.turn.last + 1) % len(listed) if len(listed) else 0
-        narrowed = None
+        rows, places = self._searched(acceptable)
         if evaluation.narrowed is not None:
-            narrowed = np.zeros(len(self.cluster), np.bool_)
-            narrowed[evaluation.narrowed] = True
+            among = np.isin(rows, evaluation.narrowed)
+            rows, places = rows[among], places[among]
+        if not len(rows):
+            return None
+        first = int(places.searchsorted((self.turn.last + 1) % len(self.listed)))
         # Most searches end soon.
-        near = start + _NEAR
-        for rows in (listed[start:near], listed[near:], listed[:start]):
-            may = ~self.cluster.columns.unschedulable[rows]
-            for mask in (acceptable, narrowed):
-                if mask is not None:
-                    may &= mask[rows]
-            row = self._first(pod, evaluation, rows[may])
-            if row is not None:
-                self.ended_at(row)
-                return row
+        for begin, end in ((first, first + _NEAR), (first + _NEAR, len(rows)), (0, first)):
+            found = self._first(pod, evaluation, rows[begin:end])
+            if found is not None:
+                self.turn.last = int(places[begin + found])
+                return int(rows[begin + found])
         return None
 
+    def _searched(self, acceptable: BoolArray | None) -> tuple[IntpArray, IntpArray]:
+        """The rows that a search looks at, and where they stand in the list; worked out once for a mask and a list."""
+        if self._open is None or self._open[0] is not acceptable:
+            listed = self.listed
+            may = ~self.cluster.columns.unschedulable[listed]
+            if acceptable is not None:
+                may &= acceptable[listed]
+            places = np.flatnonzero(may)
+            self._open = acceptable, listed[places], places
+        return self._open[1:]
+
     def _first(self, pod: PodInfo, evaluation: Evaluation, rows: IntpArray) -> int | None:
-        """The first of these rows that passes. What changed since the filters were last asked is asked again if it
-        comes before that.
+        """The place of the first of these rows that passes. What changed since the filters were last asked is asked
+        again if it comes before that.
         """
+        if not len(rows):
+            return None
         stale = evaluation.stale_rows()
         if evaluation.looks_around or len(stale) > _MOST_STALE:
             evaluation.refresh(pod)
             stale = []
         passing = evaluation.passing_among(pod, rows)
-        place = int(passing.argmax()) if len(rows) else 0
+        place = int(passing.argmax())
         if stale:
-            changed = np.zeros(len(self.cluster), np.bool_)
-            changed[stale] = True
-            looked_at = rows[: place + 1] if len(rows) and passing[place] else rows
-            if changed[looked_at].any():
+            looked_at = rows[: place + 1] if passing[place] else rows
+            if not set(stale).isdisjoint(looked_at.tolist()):
                 evaluation.refresh(pod)
                 passing = evaluation.passing_among(pod, rows)
                 place = int(passing.argmax())
-        return int(rows[place]) if len(rows) and passing[place] else None
+        return place if passing[place] else None
 
     def in_turn(self, rows: Sequence[int]) -> list[int]:
         """The places of these rows, which stand in the list in this order, as the next search goes round them."""
@@ -189,12 +199,12 @@ class SimulatedCluster:
     def place(self, pod: PodInfo, row: int) -> None:
         """Let a pod run on a node."""
         if self._placed is not None:
-            self._placed.append((pod, row, self.cluster.pods_on[row]))
+            self._placed.setdefault(row, []).append(pod)
         self.cluster.assume(pod, row)
 
     def place_alike(self, pods: Sequence[PodInfo], row: int) -> None:
         """Let pods that ``room`` was asked about run on a node."""
-        self.cluster.assume_alike(pods, row)
+        self.cluster.assume_all(pods, row)
 
     def join(self, row: int, pods: Sequence[PodInfo] = ()) -> None:
         """A node that has a row is there now, with these pods."""
@@ -202,35 +212,30 @@ class SimulatedCluster:
         if row not in self._seen:
             self._seen.add(row)
             self._listed.append(row)
-        self._order = None
-        for pod in pods:
-            self.cluster.assume(pod, row)
+        self._order = self._open = None
+        self.cluster.assume_all(pods, row)
 
     def depart(self, row: int) -> None:
         """A node and its pods are gone."""
-        for pod in self.cluster.pods_on[row]:
-            self.cluster.forget(pod.uid)
+        self.cluster.forget_all(self.cluster.pods_on[row], row)
         self.cluster.depart(row)
-        self._order = None
+        self._order = self._open = None
 
     @contextmanager
     def undoable(self, row: int) -> Iterator[Attempt]:
         """Empty a node. Unless that is kept, what is placed meanwhile goes and the node gets its pods again."""
         cluster, attempt = self.cluster, Attempt()
-        before = {row: cluster.pods_on[row]}
-        for pod in before[row]:
-            cluster.forget(pod.uid)
-        self._placed = []
+        before = cluster.pods_on[row]
+        cluster.forget_all(before, row)
+        self._placed = {}
         try:
             yield attempt
         finally:
             placed, self._placed = self._placed, None
             if not attempt.kept:
-                for pod, there, pods in reversed(placed):
-                    cluster.forget(pod.uid)
-                    cluster.pods_on[there] = pods
-                for pod in before[row]:
-                    cluster.assume(pod, row)
+                for there, pods in placed.items():
+                    cluster.forget_all(pods, there)
+                cluster.assume_all(before, row)
 
     def apart(self) -> SimulatedCluster:
         """The same cluster, to try something in."""

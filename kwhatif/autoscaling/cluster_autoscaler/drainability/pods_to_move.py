@@ -50,16 +50,12 @@ class PodsToMove:
     finishing: list[PodInfo] = field(default_factory=list)
     blocking: tuple[PodInfo, str] | None = None
 
-    @property
-    def empty(self) -> bool:
-        return self.blocking is None and not self.pods
-
 
 def pods_to_move(pods: Iterable[PodInfo], context: DrainContext) -> PodsToMove:
     """Ask all rules about the pods of a node, until one keeps a pod there."""
     found = PodsToMove()
     for pod in pods:
-        said = _said(pod, context) or disruption_budget(pod, context) or Outcome.MOVE
+        said = outcome(pod, context)
         if isinstance(said, str):
             found.blocking = (pod, said)
             break
@@ -68,6 +64,11 @@ def pods_to_move(pods: Iterable[PodInfo], context: DrainContext) -> PodsToMove:
         elif said is Outcome.WAIT:
             found.finishing.append(pod)
     return found
+
+
+def outcome(pod: PodInfo, context: DrainContext) -> Outcome | str:
+    """What becomes of one pod, or why it stays."""
+    return _said(pod, context) or disruption_budget(pod, context) or Outcome.MOVE
 
 
 def _said(pod: PodInfo, context: DrainContext) -> Verdict:
