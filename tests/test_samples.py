@@ -43,7 +43,7 @@ FILES = {
     *(f"policies/{name}.yaml" for name in ("extender", "most-allocated", "per-node", "requested-to-capacity")),
     *(f"policies/{name}.yaml" for name in ("sample-plugin", "two-profiles")),
     *(f"autoscaled/{name}.yaml" for name in ("cluster", "groups", "training", "web")),
-    *(f"karpenter/{name}.yaml" for name in ("catalogue", "cluster", "web")),
+    *(f"karpenter/{name}.yaml" for name in ("catalogue", "cluster", "leave-spot", "web")),
     "gpu/cluster.json",
     *(f"gpu/{name}.yaml" for name in ("extended", "partitions", "too-much", "training")),
     *(f"legacy/{name}" for name in ("custom-scheduler.yaml", "painted.yaml", "policy.json", "sample_plugin.py")),

@@ -22,6 +22,7 @@ from kwhatif.cli.options import (
 )
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.cli.reports import ReportFiles, is_mapped, reports_of, written
+from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -65,6 +66,22 @@ def diff(
             "off their nodes and schedule them again, in the order they started (repeatable).",
         ),
     ] = None,
+    node_pools: Annotated[
+        list[str] | None,
+        option(
+            "--node-pools",
+            metavar="FILE",
+            help="NodePools of Karpenter: of side B, else the snapshot's; or one for each side.",
+        ),
+    ] = None,
+    catalogue: Annotated[
+        list[str] | None,
+        option("--catalogue", metavar="FILE", help="A cloud's offers to Karpenter; given twice, one for each side."),
+    ] = None,
+    rebuild: Annotated[
+        bool,
+        option("--rebuild", help="With --node-pools or --catalogue: as if Karpenter's nodes were all bought anew."),
+    ] = False,
     namespace: Namespace = "default",
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 even if something differs.")] = False,
     report: ReportFiles = None,
@@ -79,19 +96,34 @@ def diff(
 ) -> None:
     """Compare what two policies, two Kubernetes versions, two clusters or two sets of manifests come to.
 
+    With --node-pools, or --catalogue twice: what Karpenter would buy for the pods that wait, and for how much.
+
     Each side places the pods that 'kwhatif place' does. Where both hold the same nodes for the best, the same one is
     chosen: ties are no difference.
 
     Exit codes: 0 nothing differs, 1 something does, 2 usage or input error.
     """
     from kwhatif.report.diff_text import diff_blocks
+    from kwhatif.report.karpenter_text import pools_diff_blocks
+    from kwhatif.whatif.autoscale.pools_diff import ComparePools
     from kwhatif.whatif.diff.question import Diff
+    from kwhatif.whatif.stages.question import Case
     from kwhatif.whatif.stages.sequence import ask
 
     reports = reports_of(report)
     both, a, b, policies, against = files or [], old or [], new or [], policy or [], against_snapshot or []
     source = cluster.required()
-    check_stdin(*both, *a, *b, source, *against, *policies, *(scaling.autoscale or ()), *(edits.edits or ()))
+    pools, types = node_pools or [], catalogue or []
+    scales = scaling.autoscale or ()
+    check_stdin(*both, *a, *b, source, *against, *policies, *scales, *pools, *types, *(edits.edits or ()))
+    if pools or types or rebuild:
+        if a or b or policies or against or replay or reports or scales:
+            raise UsageError("--node-pools, --catalogue and --rebuild go with manifests for both sides alone")
+        case = Case(Inputs(source, both, namespace, edits or None, reading), engine)
+        compared = ask(ComparePools(types, pools, rebuild), case)
+        text = rendered(compared, output, lambda: pools_diff_blocks(compared), everything=everything)
+        finish(text, 0 if exit_zero else compared.exit_code, compared.notes)
+        return
     question = Diff([source, against] if against else [source], policies, both, a, b, replay or ())
     mapped = is_mapped(reports)
     inputs = Inputs(namespace=namespace, edits=edits or None, reading=reading, mapped=mapped, **scaling.inputs)

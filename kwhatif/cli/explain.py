@@ -13,6 +13,7 @@ from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import AnyNamespace, EngineOptions, PodFiles, PodWords, ReadingOptions, option
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.cli.reports import ReportFiles, is_mapped, reports_of, written
+from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -46,6 +47,17 @@ def explain(
         ),
     ] = None,
     no_fixes: Annotated[bool, typer.Option("--no-fixes", help="Do not look for changes that would help.")] = False,
+    consolidation: Annotated[
+        bool,
+        option("--consolidation", help="Of nodes, named in place of pods: does Karpenter give them back? Why?"),
+    ] = False,
+    catalogue: Annotated[
+        str, option("--catalogue", metavar="FILE", help="With --consolidation: what the cloud offers to Karpenter.")
+    ] = "",
+    node_pools: Annotated[
+        list[str] | None,
+        option("--node-pools", metavar="FILE", help="With --consolidation: NodePools in place of the snapshot's."),
+    ] = None,
     report: ReportFiles = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every node, however many there are.")] = False,
     *,
@@ -58,9 +70,11 @@ def explain(
 
     Each pod is looked at by itself; one that runs already, as if it had not got its node yet.
 
-    Exit codes: 0 all pods find a node, 1 a pod does not, 2 usage or input error.
+    Exit codes: 0 all pods find a node (or all nodes go), 1 one does not, 2 usage or input error.
     """
     from kwhatif.report.explain_text import explain_blocks
+    from kwhatif.report.karpenter_text import nodes_explained_blocks
+    from kwhatif.whatif.autoscale.question import ExplainNodes
     from kwhatif.whatif.explain.as_tried import AsTried
     from kwhatif.whatif.explain.explain import Looking
     from kwhatif.whatif.explain.question import Explain
@@ -71,6 +85,17 @@ def explain(
     words, offered, before = pods or [], filename or [], after or []
     reports = reports_of(report)
     source = cluster.required()
+    if consolidation or catalogue or node_pools:
+        if not consolidation or not catalogue or not words:
+            raise UsageError("--consolidation takes names of nodes and --catalogue FILE")
+        if filename or before or node or versus or reports:
+            raise UsageError("--consolidation is about nodes: it goes with none of the options about pods")
+        check_stdin(source, catalogue, *(node_pools or ()), engine.policy, *(edits.edits or ()))
+        case = Case(Inputs(source, (), namespace or "default", edits or None, reading), engine)
+        nodes = ask(ExplainNodes(words, catalogue, tuple(node_pools or ())), case)
+        shown = rendered(nodes, output, lambda: nodes_explained_blocks(nodes))
+        finish(shown, nodes.exit_code, nodes.notes)
+        return
     check_stdin(*words, *offered, *before, source, engine.policy, *(edits.edits or ()))
     looking = Looking(node or "", versus or "", not no_fixes)
     question = (

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.report.autoscale_text import autoscale_blocks
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, joined, of, titled
+from kwhatif.report.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, joined, of, titled
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.results.amounts import counted, some
-from kwhatif.results.karpenter import AutoscalersResult, Consolidation, KarpenterResult, Machine, NodePlan, PodPlan
+from kwhatif.results.karpenter import (
+    AutoscalersResult,
+    Consolidation,
+    KarpenterResult,
+    Machine,
+    NodeConsolidation,
+    NodePlan,
+    NodesExplained,
+    PodPlan,
+    PoolsDiff,
+)
 
 _GIVEN_UP = {
     "requiredNodeAffinity": "term of its node affinity",
@@ -66,6 +76,71 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
     if result.incomplete:
         blocks.append(Lines((f"The catalogue is incomplete: {result.incomplete}.",)))
     return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
+
+
+def pools_diff_blocks(result: PoolsDiff) -> list[Block]:
+    """Two sides, and what differs."""
+    facts = [("A", _side(result.label_a, result.a)), ("B", _side(result.label_b, result.b))]
+    if result.rebuilt:
+        facts.append(("Rebuilt", "as if Karpenter's nodes were all bought anew"))
+    blocks: list[Block] = [Facts(tuple(facts)), Verdict(_difference(result), not result.differs)]
+    machines = [
+        (each.node_pool, each.type, each.capacity_type, each.a, each.b, _money(each.cost_a), _money(each.cost_b))
+        for each in result.machines
+    ]
+    headers = ("nodepool", "type", "capacity", "A", "B", "A, a month", "B, a month")
+    blocks += titled("MACHINES", headers, machines)
+    moves = [(each.pod, each.a, each.b) for each in result.moves]
+    blocks += titled("PODS", ("pod", "A", "B"), moves, None, Grouping("pod", (1, 2), (0,)))
+    for label, side in (("A", result.a), ("B", result.b)):
+        blocks += titled(f"SKIPPED IN {label}", ("nodepool", "why"), side.skipped.items())
+        if side.incomplete:
+            blocks.append(Lines((f"The catalogue of {label} is incomplete: {side.incomplete}.",)))
+    return [*blocks, *refusal_blocks(result.a.refusals, result.a.failed), *fidelity_blocks(result.a.fidelity)]
+
+
+def _side(label: str, result: KarpenterResult) -> str:
+    will = of(sum(pod.good for pod in result.pods), len(result.pods), "pod")
+    cost = "" if result.cost is None else f" for {result.cost:,.2f} a month"
+    return f"{label}: {counted(len(result.machines), 'NodeClaim')}{cost}; {will} will run"
+
+
+def _difference(result: PoolsDiff) -> str:
+    moved = f"{counted(len(result.moves), 'pod')} elsewhere" if result.moves else "no pod elsewhere"
+    if result.difference is None:
+        return f"the cost is not known, {moved}"
+    if not result.difference:
+        return f"the same cost, {moved}"
+    return f"{abs(result.difference):,.2f} {'more' if result.difference > 0 else 'less'} a month with B, {moved}"
+
+
+def nodes_explained_blocks(result: NodesExplained) -> list[Block]:
+    """Why nodes go or stay, one after the other."""
+    blocks: list[Block] = []
+    for each in result.nodes:
+        blocks += [Heading(f"NODE {each.node}"), Facts(tuple(_why(each)))]
+        blocks += titled("PODS MOVE", ("pod", "to"), each.moves.items())
+    if result.incomplete:
+        blocks.append(Lines((f"The catalogue is incomplete: {result.incomplete}.",)))
+    return [*blocks, *fidelity_blocks(result.fidelity)]
+
+
+def _why(each: NodeConsolidation) -> Iterator[tuple[str, str]]:
+    yield "Outlook", "goes" if each.now else "stays"
+    yield "Why", "; ".join(each.reasons) or "the first command is about it"
+    if each.node_pool:
+        yield "Machine", f"{each.type or 'of unknown type'} of NodePool {each.node_pool}"
+    if each.price is not None:
+        yield "Price", f"{each.price:,.4f} an hour"
+    if each.cost is not None:
+        yield (
+            "Disruption",
+            f"cost {each.cost:,.4f}; the budgets of its NodePool let {counted(each.budget or 0, 'node')} go now",
+        )
+    if each.decision != "keep":
+        instead = "; ".join(f"{_types(one.types)} of {one.node_pool}" for one in each.replacements)
+        what = f"replace it by {instead}" if instead else "delete it"
+        yield "Possible" if not each.now else "Command", f"{what}, saves {each.monthly:,.2f} a month"
 
 
 def _facts(result: KarpenterResult) -> Iterator[tuple[str, str]]:

@@ -106,6 +106,93 @@ class KarpenterResult(AboutPods, frozen=True, kw_only=True):
     fidelity: Fidelity
 
 
+class MachineCount(Value, frozen=True, kw_only=True):
+    """How many machines each side buys of one NodePool, cheapest type and capacity type, and what they cost a month."""
+
+    node_pool: str
+    type: str
+    capacity_type: str
+    a: int = 0
+    b: int = 0
+    cost_a: float = 0.0
+    cost_b: float = 0.0
+
+
+class PodMove(Value, frozen=True, kw_only=True):
+    """A pod of which something else becomes in B, in words."""
+
+    pod: str
+    a: str
+    b: str
+
+
+class PoolsDiff(Result, frozen=True, kw_only=True):
+    """What Karpenter does with two sets of NodePools, or two catalogues.
+
+    ``rebuilt``: as if none of Karpenter's nodes were there, so that all are bought anew. ``difference`` is what B costs
+    more a month, None where not all prices are known. ``moves`` are the pods of which something else becomes.
+    """
+
+    kind: str = "PoolsDiff"
+    label_a: str
+    label_b: str
+    rebuilt: bool = False
+    a: KarpenterResult
+    b: KarpenterResult
+    difference: float | None = None
+    machines: tuple[MachineCount, ...] = ()
+    moves: tuple[PodMove, ...] = ()
+
+    @property
+    def differs(self) -> bool:
+        return bool(self.difference or self.moves or any(each.a != each.b for each in self.machines))
+
+    @property
+    def stands_on(self) -> tuple[Fidelity, ...]:
+        return (self.a.fidelity,)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if nothing differs."""
+        return 1 if self.differs else 0
+
+
+class NodeConsolidation(Value, frozen=True, kw_only=True):
+    """Whether Karpenter gives a node back, and what would become of its pods if it were asked alone.
+
+    ``decision`` is ``delete``, ``replace`` or ``keep``; ``now`` whether the first command is about it. ``cost`` is that
+    of disruption, by which nodes are ordered; ``budget`` how many nodes its NodePool's budgets let go now.
+    """
+
+    node: str
+    node_pool: str
+    type: str
+    price: float | None = None
+    cost: float | None = None
+    budget: int | None = None
+    decision: str
+    now: bool = False
+    reasons: tuple[str, ...] = ()
+    moves: dict[str, str]
+    replacements: tuple[Machine, ...] = ()
+    monthly: float = 0.0
+
+
+class NodesExplained(Result, frozen=True, kw_only=True):
+    """Why Karpenter gives these nodes back, or keeps them."""
+
+    kind: str = "NodesExplained"
+    catalogue: str
+    incomplete: str = ""
+    nodes: tuple[NodeConsolidation, ...] = ()
+    fidelity: Fidelity
+
+    @property
+    def exit_code(self) -> int:
+        """0 if each of them goes now."""
+        return 0 if all(each.now for each in self.nodes) else 1
+
+
 class AutoscalersResult(Result, frozen=True, kw_only=True):
     """What both autoscalers would do, each for its own nodes and all pods that find none."""
 

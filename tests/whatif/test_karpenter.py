@@ -99,3 +99,107 @@ def test_options_of_an_autoscaler_that_is_not_asked_are_refused(words: tuple[str
 def test_a_cluster_without_node_pools_has_no_karpenter() -> None:
     cluster = str(TESTS.parent / "samples" / "autoscaled" / "cluster.yaml")
     assert "expected NodePools, found none" in refused("autoscale", "--snapshot", cluster, "--catalogue", CATALOGUE)
+
+
+# --- two sets of NodePools
+
+
+LEAVE = str(SAMPLE / "leave-spot.yaml")
+
+
+def compared(*words: str, code: int = 1) -> dict[str, Any]:
+    ran = run("diff", "--snapshot", CLUSTER, "--catalogue", CATALOGUE, "-o", "json", *words)
+    assert ran.code == code, ran.err
+    found: dict[str, Any] = json.loads(ran.out)
+    return found
+
+
+def test_what_it_would_cost_to_leave_spot_is_told_with_the_machines_and_the_pods() -> None:
+    found = compared(str(SAMPLE / "web.yaml"), "--node-pools", LEAVE)
+    assert found["difference"] == round(found["b"]["cost"] - found["a"]["cost"], 2) > 0
+    kinds = {(each["capacityType"], each["a"] > 0, each["b"] > 0) for each in found["machines"]}
+    assert ("spot", True, False) in kinds
+    assert ("spot", False, True) not in kinds
+    assert sum(each["a"] for each in found["machines"]) == len(found["a"]["machines"])
+    assert all("spot" in each["a"] and "on-demand" in each["b"] for each in found["moves"])
+
+
+def test_the_same_node_pools_twice_are_no_difference() -> None:
+    found = compared(str(SAMPLE / "web.yaml"), "--node-pools", LEAVE, "--node-pools", LEAVE, code=0)
+    assert (found["difference"], found["moves"]) == (0, [])
+
+
+def test_a_rebuilt_cluster_buys_machines_for_the_pods_of_karpenters_nodes() -> None:
+    found = compared("--node-pools", LEAVE, "--rebuild")
+    for side in ("a", "b"):
+        bought = {pod for each in found[side]["machines"] for pod in each["pods"]}
+        assert {"shop/web-1", "shop/batch-1"} <= bought
+        assert not any("agent" in pod for pod in bought), "what a daemon set runs goes with its node"
+
+
+def test_another_catalogue_is_another_bill(tmp_path: Path) -> None:
+    dearer = tmp_path / "dearer.yaml"
+    dearer.write_text(Path(CATALOGUE).read_text().replace("price: 0.", "price: 1."))
+    found = compared(str(SAMPLE / "web.yaml"), "--catalogue", str(dearer))
+    assert found["difference"] > 0
+    assert found["labelB"] == f"catalogue {dearer}"
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--node-pools", LEAVE), "they take --catalogue FILE"),
+        (("--catalogue", CATALOGUE), "nothing to compare"),
+        (("--catalogue", CATALOGUE, *("--node-pools", LEAVE) * 3), "nothing to compare"),
+        (("--catalogue", CATALOGUE, "--node-pools", LEAVE, "--replay", "all"), "go with manifests for both sides"),
+    ],
+)
+def test_what_makes_no_two_sides_is_refused(words: tuple[str, ...], problem: str) -> None:
+    assert problem in refused("diff", "--snapshot", CLUSTER, *words)
+
+
+# --- one node
+
+
+def explained(*words: str, code: int = 1) -> list[dict[str, Any]]:
+    ran = run("explain", "--consolidation", "--snapshot", CLUSTER, "--catalogue", CATALOGUE, "-o", "json", *words)
+    assert ran.code == code, ran.err
+    nodes: list[dict[str, Any]] = json.loads(ran.out)["nodes"]
+    return nodes
+
+
+def test_a_node_that_could_go_says_where_its_pods_would_and_what_comes_first() -> None:
+    (node,) = explained("n1")
+    assert (node["decision"], node["now"], node["monthly"]) == ("delete", False, 292.0)
+    assert node["moves"].keys() == {"shop/api-1", "shop/web-1"}
+    assert node["reasons"] == ["it could go, but another command comes first"]
+
+
+def test_nodes_that_go_are_a_yes_and_nodes_that_stay_say_why() -> None:
+    (goes,) = explained("n5", code=0)
+    assert (goes["decision"], goes["now"], goes["reasons"]) == ("delete", True, [])
+    _, stays = explained("n5", "n4")
+    assert stays["decision"] == "keep"
+    assert stays["reasons"] == ['Pod has "karpenter.sh/do-not-disrupt" annotation (Pod=shop/batch-1)']
+
+
+def test_a_node_whose_budget_is_used_up_says_so(tmp_path: Path) -> None:
+    cluster = tmp_path / "cluster.yaml"
+    cluster.write_text(Path(CLUSTER).read_text().replace("budgets: [{nodes: 100%}]", "budgets: [{nodes: 0}]"))
+    ran = run("explain", "n1", "--consolidation", "--snapshot", str(cluster), "--catalogue", CATALOGUE)
+    assert ran.code == 1
+    assert "the budget of NodePool steady lets no more go" in ran.out
+    assert "let 0 nodes go now" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("nx", "--catalogue", CATALOGUE, "--consolidation"), "the cluster has no node nx"),
+        (("n1", "--consolidation"), "--catalogue FILE"),
+        (("n1", "--catalogue", CATALOGUE), "--consolidation takes names of nodes"),
+        (("n1", "--catalogue", CATALOGUE, "--consolidation", "--node", "n2"), "about nodes"),
+    ],
+)
+def test_a_question_about_nodes_that_makes_no_sense_is_refused(words: tuple[str, ...], problem: str) -> None:
+    assert problem in refused("explain", "--snapshot", CLUSTER, *words)

@@ -79,14 +79,14 @@ def consolidate(world: KarpenterWorld, method: str) -> Consolidation:
     return result
 
 
-def alone(world: KarpenterWorld) -> tuple[Found, dict[str, Command], set[str]]:
+def alone(world: KarpenterWorld) -> tuple[Found, dict[str, Command], Mapping[str, int]]:
     """Every node with pods asked by itself, budgets aside: what is said of them, what would become of those that can
-    go, and the pools whose budgets let none go."""
+    go, and how many nodes the budgets of each pool let go."""
     found = find_candidates(world, empty=False)
     budgets = allowed_disruptions(world.pools, world.cluster.nodes, world.now, "Underutilized")
     asked = ((each.name, _considered(world, [each], found)) for each in found.candidates if each.pods)
     commands = {name: command for name, command in asked if command is not None}
-    return found, commands, {pool.name for pool in world.pools if not budgets.get(pool.name, 0)}
+    return found, commands, budgets
 
 
 def _within(candidates: Sequence[Candidate], budgets: Mapping[str, int]) -> list[Candidate]:

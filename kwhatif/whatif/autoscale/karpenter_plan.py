@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from kwhatif.api.alike import did_you_mean
 from kwhatif.api.core import Condition, Pod
 from kwhatif.api.node_pools import NodePool, NodePoolStatus
 from kwhatif.api.others import PodDisruptionBudget
@@ -19,6 +20,7 @@ from kwhatif.autoscaling.karpenter.new_claim import NewClaim
 from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate
 from kwhatif.autoscaling.karpenter.provisioner import Provisioning, provision
 from kwhatif.autoscaling.karpenter.requirements import Requirements, both
+from kwhatif.autoscaling.karpenter.state import StateNode
 from kwhatif.autoscaling.karpenter.wants import Wants
 from kwhatif.cluster.shapes import start_time
 from kwhatif.errors import UsageError
@@ -28,6 +30,7 @@ from kwhatif.results.karpenter import (
     Consolidation,
     KarpenterResult,
     Machine,
+    NodeConsolidation,
     NodePlan,
     PodPlan,
     PoolRefusal,
@@ -146,15 +149,10 @@ def _pods(placed: PlaceResult, found: Provisioning, world: KarpenterWorld) -> It
     asked = {f"{pod.namespace}/{pod.name}": pod for pod in world.pending}
     told = {each.pod for each in placed.placements}
     for each in placed.placements:
-        given_up = dict(result.relaxed.get(each.pod, {}))
         if each.good and each.node:
             yield PodPlan(pod=each.pod, outcome="placed", node=each.node, given_up={})
-        elif each.pod in result.placed:
-            yield PodPlan(pod=each.pod, outcome="existing", node=result.placed[each.pod], given_up=given_up)
-        elif each.pod in machines:
-            number = machines[each.pod]
-            pool = result.claims[number - 1].template.name
-            yield PodPlan(pod=each.pod, outcome="new", node_pool=pool, machine=number, given_up=given_up)
+        elif each.pod in result.placed or each.pod in machines:
+            yield _sought(each.pod, found, machines)
         elif each.pod in result.errors:
             refusals = tuple(_refusals(asked[each.pod], result.refused[each.pod], world))
             reasons = "; ".join(result.errors[each.pod])
@@ -166,10 +164,17 @@ def _pods(placed: PlaceResult, found: Provisioning, world: KarpenterWorld) -> It
             yield PodPlan(pod=each.pod, outcome="ignored", given_up={}, message=each.message)
     # Pods of nodes that are on their way out need another place, too.
     for pod in sorted((machines.keys() | result.placed.keys()) - told):
-        number = machines.get(pod, 0)
-        pool = result.claims[number - 1].template.name if number else ""
-        outcome, node = ("new", "") if number else ("existing", result.placed[pod])
-        yield PodPlan(pod=pod, outcome=outcome, node=node, node_pool=pool, machine=number or None, given_up={})
+        yield _sought(pod, found, machines)
+
+
+def _sought(pod: str, found: Provisioning, machines: Mapping[str, int]) -> PodPlan:
+    """A pod that has found a place, on a node that is there or on a machine to be (pod -> number)."""
+    result, number = found.round, machines.get(pod)
+    given_up = dict(result.relaxed.get(pod, {}))
+    if number is None:
+        return PodPlan(pod=pod, outcome="existing", node=result.placed[pod], given_up=given_up)
+    pool = result.claims[number - 1].template.name
+    return PodPlan(pod=pod, outcome="new", node_pool=pool, machine=number, given_up=given_up)
 
 
 def _refusals(pod: Pod, refused: Mapping[str, Sequence[str]], world: KarpenterWorld) -> Iterator[PoolRefusal]:
@@ -209,42 +214,85 @@ def _nearest(catalogue: Catalogue, rows: frozenset[int], asked: Requirements, re
 
 
 def _with_consolidation(result: KarpenterResult, world: KarpenterWorld) -> KarpenterResult:
-    methods = {method: consolidate(world, method) for method in METHODS}
-    commands = {method: found.command for method, found in methods.items() if found.command is not None}
-    first = next(iter(commands.values()), None)
-    going = {each.name for each in first.nodes} if first else set()
-    found, able, spent = alone(world)
-    candidates = {each.name: each for each in found.candidates}
-    nodes = []
-    for state in world.cluster.nodes:
-        if state.node is None:
-            continue
-        name = state.name
-        reasons = list(dict.fromkeys((*methods["empty"].found.reasons.get(name, ()), *found.reasons.get(name, ()))))
-        if not state.managed:
-            reasons = ["it is not Karpenter's"]
-        elif name in able and name not in going:
-            reasons.append("it could go, but another command comes first")
-        elif candidates.get(name) and candidates[name].pool.name in spent:
-            reasons.append(f"the budget of NodePool {candidates[name].pool.name} lets no more go")
-        elif not reasons:
-            reasons.append("its pods have not been left alone for consolidateAfter, or it is not initialized")
-        candidate = candidates.get(name)
-        nodes.append(
-            NodePlan(
-                node=name,
-                node_pool=state.labels.get(NODE_POOL, ""),
-                type=state.labels.get(INSTANCE_TYPE, ""),
-                price=candidate.price if candidate else None,
-                goes=name in going,
-                reasons=() if name in going else tuple(reasons),
-            )
+    judged = Judged(world)
+    nodes = [
+        NodePlan(
+            node=state.name,
+            node_pool=state.labels.get(NODE_POOL, ""),
+            type=state.labels.get(INSTANCE_TYPE, ""),
+            price=candidate.price if candidate else None,
+            goes=state.name in judged.going,
+            reasons=judged.reasons(state),
         )
+        for state, candidate in ((state, judged.candidates.get(state.name)) for state in judged.nodes)
+    ]
     return replace(
         result,
-        consolidations=tuple(_consolidation(each, commands.get(each), world.catalogue) for each in METHODS),
+        consolidations=tuple(_consolidation(each, judged.commands.get(each), world.catalogue) for each in METHODS),
         nodes=tuple(sorted(nodes, key=lambda each: each.node)),
     )
+
+
+class Judged:
+    """Every node judged by consolidation: what is done first, and of each other node why it stays.
+
+    ``able``: what would become of nodes that could go alone. ``going`` are those of the first command.
+    """
+
+    def __init__(self, world: KarpenterWorld) -> None:
+        self.nodes = [state for state in world.cluster.nodes if state.node is not None]
+        methods = {method: consolidate(world, method) for method in METHODS}
+        self.commands = {method: found.command for method, found in methods.items() if found.command is not None}
+        first = next(iter(self.commands.values()), None)
+        self.going = {each.name for each in first.nodes} if first else set()
+        self.found, self.able, self.budgets = alone(world)
+        self.candidates = {each.name: each for each in self.found.candidates}
+        self._of_empty = methods["empty"].found.reasons
+
+    def reasons(self, state: StateNode) -> tuple[str, ...]:
+        """Why a node stays, in Karpenter's words where it has some; none for one that goes."""
+        name = state.name
+        if name in self.going:
+            return ()
+        if not state.managed:
+            return ("it is not Karpenter's",)
+        reasons = list(dict.fromkeys((*self._of_empty.get(name, ()), *self.found.reasons.get(name, ()))))
+        candidate = self.candidates.get(name)
+        if candidate is not None and not self.budgets.get(candidate.pool.name, 0):
+            reasons.append(f"the budget of NodePool {candidate.pool.name} lets no more go")
+        elif name in self.able:
+            reasons.append("it could go, but another command comes first")
+        elif not reasons:
+            reasons.append("its pods have not been left alone for consolidateAfter, or it is not initialized")
+        return tuple(reasons)
+
+
+def explained(world: KarpenterWorld, names: Sequence[str]) -> Iterator[NodeConsolidation]:
+    """Why each of these nodes goes or stays. Raises UsageError for one that is not there."""
+    judged = Judged(world)
+    states = {state.name: state for state in judged.nodes}
+    for name in names:
+        state = states.get(name)
+        if state is None:
+            raise UsageError(f"the cluster has no node {name}{did_you_mean(name, states)}")
+        candidate, command = judged.candidates.get(name), judged.able.get(name)
+        if name in judged.going:
+            command = next(each for each in judged.commands.values() if name in {one.name for one in each.nodes})
+        told = _consolidation("", command, world.catalogue)
+        yield NodeConsolidation(
+            node=name,
+            node_pool=state.labels.get(NODE_POOL, ""),
+            type=state.labels.get(INSTANCE_TYPE, ""),
+            price=candidate.price if candidate else None,
+            cost=round(candidate.cost, 4) if candidate else None,
+            budget=judged.budgets.get(candidate.pool.name, 0) if candidate else None,
+            decision="keep" if command is None else told.decision,
+            now=name in judged.going,
+            reasons=judged.reasons(state),
+            moves=told.moves,
+            replacements=told.replacements,
+            monthly=told.monthly,
+        )
 
 
 def _consolidation(method: str, command: Command | None, catalogue: Catalogue) -> Consolidation:

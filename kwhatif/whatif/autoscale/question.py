@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.results.autoscale import AutoscaleResult
-from kwhatif.results.karpenter import AutoscalersResult, KarpenterResult
+from kwhatif.results.karpenter import AutoscalersResult, KarpenterResult, NodesExplained
 from kwhatif.results.place import PlaceResult
 from kwhatif.whatif.autoscale.autoscale import autoscale, groups_of
 from kwhatif.whatif.autoscale.node_groups_document import KnownGroups
@@ -39,12 +39,12 @@ class Autoscale(Question[AutoscaleResult]):
         return bool(case.inputs.manifests)
 
     def pods(self, case: Case) -> list[Asked]:
-        return [item for item in super().pods(case) if not item.pod.metadata.deletion_timestamp]
+        return waiting_pods(super().pods(case))
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> AutoscaleResult:
         (case,) = cases
         known = groups_of(self.groups, case.snapshot, notes, case.inputs.now)
-        return self.after(placed(case.session, case.asked, **_beside(case))[0], case, known)
+        return self.after(placed(case.session, case.asked, **beside(case))[0], case, known)
 
     def after(self, result: PlaceResult, case: Case, known: KnownGroups) -> AutoscaleResult:
         """Once the scheduler has placed what it could."""
@@ -78,11 +78,11 @@ class Karpenter(Question[KarpenterResult]):
         return bool(case.inputs.manifests)
 
     def pods(self, case: Case) -> list[Asked]:
-        return [item for item in super().pods(case) if not item.pod.metadata.deletion_timestamp]
+        return waiting_pods(super().pods(case))
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> KarpenterResult:
         (case,) = cases
-        return self.after(*placed(case.session, case.asked, **_beside(case)), case)
+        return self.after(*placed(case.session, case.asked, **beside(case)), case)
 
     def after(self, result: PlaceResult, end: End, case: Case) -> KarpenterResult:
         """Once the scheduler has placed what it could."""
@@ -93,6 +93,37 @@ class Karpenter(Question[KarpenterResult]):
         later = afterwards(case.snapshot, case.edited.covered, case.expanded, end)
         found = karpenter(later, result, known, pools, consolidation=self.consolidate, now=case.inputs.now)
         return replace(found, **case.refused)
+
+
+@dataclass(frozen=True)
+class ExplainNodes(Question[NodesExplained]):
+    """Why does Karpenter give these nodes back, or keep them?"""
+
+    names: Sequence[str]
+    catalogue: str
+    node_pools: Sequence[str] = ()
+    with_pending: bool = True
+
+    def needs_pods(self, case: Case) -> bool:
+        return bool(case.inputs.manifests)
+
+    def pods(self, case: Case) -> list[Asked]:
+        return waiting_pods(super().pods(case))
+
+    def answer(self, cases: Sequence[Case], notes: Notes) -> NodesExplained:
+        from kwhatif.whatif.autoscale.instance_types_document import read_catalogue
+        from kwhatif.whatif.autoscale.karpenter_plan import explained, pools_of, world_of
+
+        (case,) = cases
+        pools, known = pools_of(case.snapshot, self.node_pools), read_catalogue(self.catalogue)
+        result, end = placed(case.session, case.asked, **beside(case))
+        later = afterwards(case.snapshot, case.edited.covered, case.expanded, end)
+        return NodesExplained(
+            catalogue=known.source,
+            incomplete=known.incomplete,
+            nodes=tuple(explained(world_of(later, known, pools, case.inputs.now), self.names)),
+            fidelity=result.fidelity,
+        )
 
 
 @dataclass(frozen=True)
@@ -112,12 +143,18 @@ class Autoscalers(Question[AutoscalersResult]):
     def answer(self, cases: Sequence[Case], notes: Notes) -> AutoscalersResult:
         (case,) = cases
         known = groups_of(self.cluster_autoscaler.groups, case.snapshot, notes, case.inputs.now)
-        result, end = placed(case.session, case.asked, **_beside(case))
+        result, end = placed(case.session, case.asked, **beside(case))
         bought = self.karpenter.after(result, end, case)
         return AutoscalersResult(
             cluster_autoscaler=self.cluster_autoscaler.after(result, case, known), karpenter=bought
         )
 
 
-def _beside(case: Case) -> dict[str, Any]:
+def waiting_pods(pods: Sequence[Asked]) -> list[Asked]:
+    """Those that are not on their way out."""
+    return [item for item in pods if not item.pod.metadata.deletion_timestamp]
+
+
+def beside(case: Case) -> dict[str, Any]:
+    """What placing the pods of a case takes besides."""
     return {"rollouts": case.expanded.rollouts, "others": case.others}
