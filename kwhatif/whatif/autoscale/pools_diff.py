@@ -11,10 +11,10 @@ from kwhatif.api.core import Condition, Node, Pod
 from kwhatif.api.node_pools import NodeClaim
 from kwhatif.autoscaling.karpenter.known_labels import NODE_POOL
 from kwhatif.errors import UsageError
+from kwhatif.results.added_nodes import HOURS_A_MONTH
 from kwhatif.results.karpenter import KarpenterResult, MachineCount, PodMove, PodPlan, PoolsDiff
 from kwhatif.results.place import PlaceResult
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.autoscale.autoscale import HOURS_A_MONTH
 from kwhatif.whatif.autoscale.instance_types_document import read_catalogue
 from kwhatif.whatif.autoscale.karpenter_plan import karpenter, pools_of
 from kwhatif.whatif.autoscale.question import beside, waiting_pods
