@@ -130,9 +130,10 @@ def sections_of(result: Result, blocks: Sequence[Block]) -> list[Section]:
     for block in blocks:
         if isinstance(block, Verdict) or block in elsewhere:
             continue
-        if isinstance(block, Heading) and block.text.startswith(_WHY) and found and found[-1][0] == _WHY_MOVED:
+        moved = isinstance(block, Heading) and block.text.startswith("WHY ") and block.text.endswith(" MOVED")
+        if moved and found and found[-1][0] == _WHY_MOVED:
             found[-1][1].append(block)
-        elif isinstance(block, Heading) and block.text.startswith(_WHY):
+        elif moved:
             found.append((_WHY_MOVED, [block]))
         elif isinstance(block, Heading):
             found.append((sentence(block.text), []))
@@ -143,8 +144,8 @@ def sections_of(result: Result, blocks: Sequence[Block]) -> list[Section]:
     return [Section(title, told) for title, told in found]
 
 
-_WHY, _WHY_MOVED = "WHY ", "Why they moved"
-"""What each pod's scores are told under, and what all of them are."""
+_WHY_MOVED = "Why they moved"
+"""What the scores of all pods that moved stand under; each of them has a heading of its own."""
 
 
 def sentence(heading: str) -> str:

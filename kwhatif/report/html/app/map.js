@@ -44,7 +44,7 @@ function clusterMap() {
       name: node.name, value: 1, place: node.place,
       itemStyle: {
         color: band < 0 ? colour('fill-none') : colour(`fill-${band}`),
-        borderColor: changes ? colour('mark') : node.closed ? colour('quiet') : colour('surface'),
+        borderColor: changes ? colour('mark') : node.closed ? colour('quiet') : colour('raised'),
         borderWidth: changes || node.closed ? (many ? 2 : 3) : 1, gapWidth: 0,
       },
       label: {
@@ -66,7 +66,7 @@ function clusterMap() {
     const header = (size) => ({
       show: true, height: size, color: colour('quiet'), fontSize: 11, overflow: 'truncate', padding: [0, 4],
     });
-    const group = { borderColor: colour('surface'), borderWidth: 3, gapWidth: 3, color: colour('surface') };
+    const group = { borderColor: colour('raised'), borderWidth: 3, gapWidth: 3, color: colour('raised') };
     const data = [...zones].map(([zone, pools]) => ({
       name: zone || 'no zone', itemStyle: group, upperLabel: header(20),
       children: [...pools].map(([pool, children]) => ({
@@ -79,7 +79,8 @@ function clusterMap() {
         type: 'treemap', data, roam: false, nodeClick: false, breadcrumb: { show: false }, sort: null, squareRatio: 1,
         left: 0, right: 0, top: 0, bottom: 0, animation: false,
         label: { show: true, overflow: 'truncate', lineHeight: 15, position: 'inside', align: 'center', verticalAlign: 'middle' },
-        upperLabel: { show: true }, itemStyle: { borderColor: colour('surface') },
+        levels: [{ upperLabel: { show: false }, itemStyle: { ...group, borderWidth: 0 } }],
+        upperLabel: { show: true }, itemStyle: { borderColor: colour('raised') },
         emphasis: { itemStyle: { borderColor: colour('ink') }, upperLabel: { show: true, color: colour('ink') } },
         visualMin: 0, visualMax: 1, visibleMin: 0, childrenVisibleMin: 0,
       }],

@@ -29,7 +29,7 @@ function bigTable({ title, heads, size, cell, drawn, opened }) {
   });
   const body = element('tbody');
   const count = element('span', { class: 'count', role: 'status' });
-  const buttons = heads.map((head, place) => element('button', { type: 'button', onclick: () => sort(place) }, head || '\u00a0'));
+  const buttons = heads.map((head, place) => element('button', { type: 'button', 'aria-label': head.trim() ? null : `Column ${place + 1}`, onclick: () => sort(place) }, head || '\u00a0'));
   const cells = buttons.map((button) => element('th', { scope: 'col' }, button));
   cells.forEach((head, place) => { if (numeric[place]) head.className = 'number'; });
   const table = element('table', { 'aria-rowcount': String(size + 1) },
