@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 class _Autoscale(LazyGroup):
     commands_by_name = COMMANDS
+    path = "autoscale"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in (*COMMANDS, "-h", "--help"):

@@ -83,7 +83,6 @@ def diff(
         option("--rebuild", help="With --node-pools or --catalogue: as if Karpenter's nodes were all bought anew."),
     ] = False,
     namespace: Namespace = "default",
-    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 even if something differs.")] = False,
     report: ReportFiles = None,
     everything: Everything = False,
     output: TablesOutput = Tables.table,
@@ -130,4 +129,4 @@ def diff(
     result = ask(question, *question.cases(inputs, engine))
     written(reports, result, lambda: diff_blocks(result, everything=everything))
     text = rendered(result, output, lambda: diff_blocks(result, everything=everything), everything=everything)
-    finish(text, 0 if exit_zero else result.exit_code, result.notes)
+    finish(text, result.exit_code, result.notes)

@@ -21,6 +21,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 class Output(StrEnum):
     text = "text"
+    wide = "wide"
     json = "json"
     yaml = "yaml"
     markdown = "markdown"

@@ -9,13 +9,16 @@ from typing import Any, ClassVar
 import typer
 from typer.core import TyperGroup
 
-from kwhatif.cli.terminal import with_colour
+from kwhatif.api.alike import did_you_mean
+from kwhatif.cli.common import completed
 
 
 class LazyGroup(TyperGroup):
     """A group that knows its commands by a table: command -> (module in this room, one line of help)."""
 
     commands_by_name: ClassVar[Mapping[str, tuple[str, str]]]
+    path: ClassVar[str] = ""
+    """What the group itself is called by, behind the program; nothing for that of all commands."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands_by_name)
@@ -26,7 +29,12 @@ class LazyGroup(TyperGroup):
         module = import_module(f"kwhatif.cli.{self.commands_by_name[cmd_name][0]}")
         command = typer.main.get_command(module.app)
         command.name = cmd_name
-        return command if isinstance(command, TyperGroup) else with_colour(command)
+        return command if isinstance(command, TyperGroup) else completed(command, f"{self.path} {cmd_name}".strip())
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands_by_name and not args[0].startswith("-"):
+            ctx.fail(f"no such command: {args[0]}{did_you_mean(args[0], self.commands_by_name)}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         if self.commands_by_name:

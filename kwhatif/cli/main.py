@@ -8,12 +8,15 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import re
 import sys
 from typing import Any
 
 import typer
 
+from kwhatif.api.alike import did_you_mean
 from kwhatif.bounds import pods_to_make
+from kwhatif.cli.common import WrongWords
 from kwhatif.cli.lazy import LazyGroup
 from kwhatif.cli.output import finish, give_up_output, program, tell
 from kwhatif.errors import KwhatifError, UnreadError
@@ -96,11 +99,11 @@ def _run() -> int:
     except KwhatifError as error:
         _complain(str(error))
         return error.exit_code
-    except _UsageError as error:
+    except WrongWords as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             error.show()
             return 2
-        _complain(_lowered(error.format_message().replace("Value error, ", "")))
+        _complain(_told(error))
         if error.ctx is not None:
             tell(f"See '{error.ctx.command_path} --help' for usage.")
         return 2
@@ -127,13 +130,25 @@ def _run() -> int:
 
 INTERRUPTED = 130
 
-# What typer raises for options it does not know and so on; it keeps the class to itself.
-_UsageError: Any = typer.BadParameter.__bases__[0]
-
 
 def _complain(text: str) -> None:
     """One line on standard error, whatever characters a foreign name brings into it."""
     tell(f"kwhatif: {' '.join(text.split())}")
+
+
+def _told(error: Any) -> str:
+    """What is wrong with the words, and which was meant."""
+    option = getattr(error, "option_name", None)
+    if option is not None and error.ctx is not None and hasattr(error, "possibilities"):
+        known = [name for param in error.ctx.command.params for name in (*param.opts, *param.secondary_opts)]
+        return f"no such option: {option}{did_you_mean(option, [name for name in known if name.startswith('--')])}"
+    text = _lowered(error.format_message().replace("Value error, ", ""))
+    choice = _CHOICE.search(text)
+    return text.rstrip(".") + did_you_mean(choice[1], _WORD.findall(choice[2])) if choice else text
+
+
+_CHOICE = re.compile(r"'([^']*)' is not one of (.*)")
+_WORD = re.compile(r"'([^']*)'")
 
 
 def _lowered(text: str) -> str:

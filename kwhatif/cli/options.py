@@ -38,9 +38,10 @@ def seconds(text: str, option: str) -> float:
 
 
 class Tables(StrEnum):
-    """The formats of answers that are tables."""
+    """The formats of answers that are tables; a wide one has names of nodes in full."""
 
     table = "table"
+    wide = "wide"
     json = "json"
     yaml = "yaml"
     markdown = "markdown"

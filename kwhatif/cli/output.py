@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from typing import IO, TYPE_CHECKING, NoReturn
 
 import typer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from kwhatif.report.blocks import Block
 
 __all__ = [
+    "answer_is_always_good",
     "check_stdin",
     "finish",
     "give_up_output",
@@ -69,7 +71,7 @@ def rendered(result: msgspec.Struct, output: str, blocks: Callable[[], list[Bloc
         case _:
             from kwhatif.report.tables import text_of
 
-            return text_of(blocks(), screen(), everything=everything)
+            return text_of(blocks(), screen(), everything=everything, full_names=output == "wide")
 
 
 def write(text: str) -> None:
@@ -113,11 +115,21 @@ def say(notes: Iterable[str]) -> None:
         tell(text)
 
 
+_always_good = ContextVar("_always_good", default=False)
+
+
+def answer_is_always_good(wanted: bool) -> None:
+    """With ``--exit-zero`` a "no" ends as a "yes" does; errors do not."""
+    _always_good.set(wanted)
+
+
 def finish(text: str, exit_code: int, notes: Iterable[str] = ()) -> NoReturn:
     """Print the notes and the answer, and end with its exit code.
 
     If nobody reads the answer to its end (``| head``), the exit code still tells a "no", and never a "yes".
     """
+    if exit_code == 1 and _always_good.get():
+        exit_code = 0
     say(notes)
     try:
         write(text)

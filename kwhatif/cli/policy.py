@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from kwhatif.cli.options import FeatureGates, option
+from kwhatif.cli.common import completed, missing
+from kwhatif.cli.options import FeatureGates, argument, option
 from kwhatif.cli.output import finish, say, tell, write
-from kwhatif.errors import InputError, PolicyError
+from kwhatif.errors import InputError, PolicyError, UsageError
 from kwhatif.report.escape import clean, in_text
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.policy_file import is_doubled_key, read_policy
@@ -20,8 +22,16 @@ if TYPE_CHECKING:
     from kwhatif.policy import SchedulerConfiguration
     from kwhatif.versions import Features
 
+
+class _Policy(TyperGroup):
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        return None if command is None else completed(command, f"policy {cmd_name}")
+
+
 app = typer.Typer(
     name="policy",
+    cls=_Policy,
     help="Look at a KubeSchedulerConfiguration or a legacy Policy.",
     no_args_is_help=True,
     add_completion=False,
@@ -50,17 +60,33 @@ _Minor = Annotated[str | None, typer.Option("--minor", hidden=True)]
 """The old name of --kubernetes-version."""
 
 
+_File = Annotated[str | None, argument(metavar="FILE", help="The configuration or Policy; '-' reads stdin.")]
+_Filename = Annotated[
+    str | None, option("-f", "--filename", "--file", metavar="FILE", help="The same, as with kubectl.")
+]
+
+
+def _one_of(file: str | None, filename: str | None) -> str | None:
+    """The file that is named in one way or the other. Raises UsageError if it is in both."""
+    if file is not None and filename is not None:
+        raise UsageError(f"one configuration is looked at: name it as {file} or with -f {filename}")
+    return file if file is not None else filename
+
+
 @app.command("show")
 def show(
-    file: Annotated[
-        str | None, typer.Option("-f", "--file", help="The configuration; '-' reads stdin. Default: none.")
-    ] = None,
+    file: _File = None,
+    filename: _Filename = None,
     output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.yaml,
     kubernetes_version: _Version = None,
     feature_gates: FeatureGates = None,
     minor: _Minor = None,
 ) -> None:
-    """Print the effective configuration with every default, as kube-scheduler --write-config-to does."""
+    """Print the effective configuration with every default, as kube-scheduler --write-config-to does.
+
+    Without a file it is kube-scheduler's own.
+    """
+    file = _one_of(file, filename)
     from kwhatif.policy import as_json, as_yaml, default_configuration, load_configuration
     from kwhatif.report.escape import in_json, in_yaml
 
@@ -79,7 +105,8 @@ def show(
 
 @app.command("validate")
 def validate(
-    file: Annotated[str, typer.Argument(help="The configuration; '-' reads stdin.")],
+    file: _File = None,
+    filename: _Filename = None,
     kubernetes_version: _Version = None,
     feature_gates: FeatureGates = None,
     minor: _Minor = None,
@@ -92,7 +119,13 @@ def validate(
         ),
     ] = None,
 ) -> None:
-    """Say whether kube-scheduler would start with this file: exit code 0, or 1 and its errors."""
+    """Say whether kube-scheduler would start with this file.
+
+    Exit codes: 0 it would, 1 it would not, for these errors, 2 usage or input error.
+    """
+    file = _one_of(file, filename)
+    if file is None:
+        raise missing("FILE")
     from kwhatif.policy import examine
 
     version = kubernetes_version or minor
@@ -119,7 +152,8 @@ def validate(
 
 @app.command("convert")
 def convert(
-    file: Annotated[str, typer.Option("-f", "--file", help="The configuration or Policy; '-' reads stdin.")] = "-",
+    file: _File = None,
+    filename: _Filename = None,
     to: Annotated[Format, typer.Option("--to", help="The format to write.")] = Format.v1,
     output: Annotated[
         Output, typer.Option("-o", "--output", help="The format to print; json has the changes, too.")
@@ -129,8 +163,9 @@ def convert(
 ) -> None:
     """Write a Policy, or a configuration in an old format, as a KubeSchedulerConfiguration v1.
 
-    What does not mean the same afterwards is listed on standard error.
+    What does not mean the same afterwards is listed on standard error. Without a file, standard input is read.
     """
+    file = _one_of(file, filename) or "-"
     from kwhatif.policy.convert import converted
     from kwhatif.policy.render import yaml_text
     from kwhatif.report.escape import in_yaml

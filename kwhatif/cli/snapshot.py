@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 class _Snapshot(LazyGroup):
     commands_by_name = COMMANDS
+    path = "snapshot"
 
 
 app = typer.Typer(

@@ -16,7 +16,6 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def diff(
     before: Annotated[str, argument(metavar="A", help="The snapshot before.")],
     after: Annotated[str, argument(metavar="B", help="The snapshot after.")],
-    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 although something changed.")] = False,
     output: TablesOutput = Tables.table,
 ) -> None:
     """Show what changed between two snapshots, as far as scheduling can see it.
@@ -30,4 +29,4 @@ def diff(
 
     check_stdin(before, after)
     result = ask(load_snapshot([before]), load_snapshot([after]))
-    finish(rendered(result, output, lambda: diff_blocks(result)), 0 if exit_zero else result.exit_code)
+    finish(rendered(result, output, lambda: diff_blocks(result)), result.exit_code)

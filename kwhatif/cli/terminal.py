@@ -7,9 +7,7 @@ import shutil
 import sys
 from contextvars import ContextVar
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kwhatif.report.screen import Screen
@@ -24,26 +22,9 @@ class Colour(StrEnum):
 _asked = ContextVar("_asked", default=Colour.auto)
 
 
-def _remember(asked: Colour) -> None:
+def remember(asked: Colour) -> None:
+    """What ``--color`` says."""
     _asked.set(Colour(asked))
-
-
-def with_colour(command: Any) -> Any:
-    """The command with an option ``--color``, which its function need not know of."""
-
-    def other(
-        color: Annotated[
-            Colour,
-            typer.Option(
-                "--color", callback=_remember, expose_value=False, help="Colours in text; auto: on a terminal."
-            ),
-        ] = Colour.auto,
-    ) -> None: ...
-
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command()(other)
-    command.params += [each for each in typer.main.get_command(app).params if each.name == "color"]
-    return command
 
 
 def screen(otherwise: int | None = None) -> Screen:

@@ -37,12 +37,12 @@ def place_blocks(result: PlaceResult, *, wide: bool = False, everything: bool = 
         blocks.append(Table(headers, rows, None, grouping, (2,)))
     if wide:
         blocks += device_blocks((*result.placements, *result.replacements))
-    blocks += _explained_by(result, everything=everything)
     victims = [(placement, victim) for placement in result.placements for victim in placement.victims]
     if victims:
         blocks += [Heading("VICTIMS"), victim_table(victims, wide=wide)]
     blocks += scale_up_blocks(result.scale_up)
     blocks += [*rollout_blocks(result.rollouts, steps=wide), *refusal_blocks(result.refusals, result.failed)]
+    blocks += _explained_by(result, everything=everything)
     blocks.append(Verdict(summary(result), not result.exit_code))
     return [*blocks, *fidelity_blocks(result.fidelity)]
 

@@ -20,10 +20,15 @@ MOST_LINES = 60
 PLAIN = Screen()
 
 
-def text_of(blocks: Iterable[Block], screen: Screen = PLAIN, *, everything: bool = True) -> str:
-    """The report, ending in a newline; ``everything`` leaves no row out, however many there are."""
+def text_of(
+    blocks: Iterable[Block], screen: Screen = PLAIN, *, everything: bool = True, full_names: bool = False
+) -> str:
+    """The report, ending in a newline; ``everything`` leaves no row out, however many there are.
+
+    Names of nodes are shortened on a terminal, where all begin or end alike, but for ``full_names``.
+    """
     whole = _ordered(blocks)
-    if screen.width is not None:
+    if screen.width is not None and not full_names:
         whole = endings(whole)
     lines = _lines(whole, screen)
     if not everything and (told := shortened(whole)) != whole:

@@ -59,9 +59,9 @@ class PodWord:
             kind, _, name = self.text.partition("/")
             known = {_spelt(owners, pod, kind, name) for pod in among} - {""}
             return UsageError(f"{self.text} has no pods in {where}{did_you_mean(name, known)}")
-        name = self.text if "/" in self.text else f"{self.namespace or 'default'}/{self.text}"
-        hint = did_you_mean(name.removeprefix("pod/"), [pod.key for pod in among])
         kind, slash, rest = self.text.partition("/")
+        name = self.text.removeprefix("pod/")
+        hint = did_you_mean(name, [pod.key if "/" in name else pod.name for pod in among])
         if not hint and slash:
             kinds = (each for known in ("Pod", *TEMPLATES) for each in called_kind(known))
             hint = did_you_mean(kind, kinds).replace("?", f"/{rest}?")

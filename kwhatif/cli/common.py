@@ -1,0 +1,163 @@
+"""What all commands have in common on the command line: options that each has, the order in which help tells them, and
+examples.
+
+A command is completed when it is asked for (see ``lazy.py``), so that none of them has to say any of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from textwrap import wrap
+from typing import Annotated, Any
+
+import typer
+
+from kwhatif.cli.options import option
+from kwhatif.cli.output import answer_is_always_good
+from kwhatif.cli.terminal import Colour, remember
+
+GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Manifests", ("filename", "recursive", "namespace", "verb", "templates", "admission_plugins", "ignore_unknown")),
+    (
+        "Cluster",
+        (
+            *("snapshot", "live", "max_age", "kubeconfig", "context", "as_user", "as_group"),
+            *("insecure_skip_tls_verify", "request_timeout", "timeout"),
+        ),
+    ),
+    (
+        "What if the cluster were another one",
+        (
+            *("edits", "add_nodes", "like", "in_", "remove_node", "cordon", "uncordon", "taint", "label", "set"),
+            *("scale", "delete", "max_pods"),
+        ),
+    ),
+    (
+        "Scheduler",
+        (
+            *("policy", "kubernetes_version", "feature_gates", "plugin", "skip_unknown_plugins", "all_nodes", "seed"),
+            *("call_extenders", "call_extender_bind", "strict"),
+        ),
+    ),
+    ("Output", ("output", "everything", "report", "color", "exit_zero", "help")),
+)
+"""Title -> parameters, in the order in which every command's help has them. A command's own options come before."""
+
+ANSWERING = frozenset(
+    {
+        *("place", "explain", "diff", "gate", "capacity", "drain", "expand", "backtest", "conformance"),
+        *("autoscale plan", "policy validate", "snapshot validate", "snapshot diff"),
+    }
+)
+"""Commands whose answer may be "no"."""
+
+TAKING_MANIFESTS = frozenset({"place", "explain", "diff", "gate", "capacity", "drain", "expand", "autoscale plan"})
+
+
+def _remember_exit(wanted: bool) -> None:
+    answer_is_always_good(wanted)
+
+
+def _everywhere(
+    color: Annotated[
+        Colour,
+        typer.Option("--color", callback=remember, expose_value=False, help="Colours in text; auto: on a terminal."),
+    ] = Colour.auto,
+    exit_zero: Annotated[
+        bool,
+        typer.Option(
+            "--exit-zero", callback=_remember_exit, expose_value=False, help="Exit with 0 even if the answer is no."
+        ),
+    ] = False,
+    filename: Annotated[
+        list[str] | None,
+        option("-f", "--filename", metavar="FILE", help="The same as the argument, as with kubectl (repeatable)."),
+    ] = None,
+    recursive: Annotated[bool, typer.Option("-R", "--recursive", help="Read what is below directories, too.")] = False,
+) -> None:
+    """The options that many commands have, whose functions need not know of them."""
+
+
+def completed(command: Any, path: str) -> Any:
+    """The command ``path`` with the options it shares with others, and with help in groups and with examples."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command()(_everywhere)
+    shared = {each.name: each for each in typer.main.get_command(app).params}
+    own = {each.name for each in command.params}
+    wanted = ["color", *(["exit_zero"] if path in ANSWERING else [])]
+    if path in TAKING_MANIFESTS:
+        added = [name for name in ("filename", "recursive") if name not in own]
+        wanted += added
+        files = next((each for each in command.params if each.name == "files"), None)
+        needed = ""
+        if files is not None and files.required:
+            needed, files.required = files.metavar or "FILE", False
+        command.callback = partial(_with_files, command.callback, frozenset(added), needed)
+    command.params += [shared[name] for name in wanted if name not in own]
+    command.format_options = partial(_format_options, command, path in TAKING_MANIFESTS)
+    command.format_epilog = partial(_format_examples, path)
+    return command
+
+
+WrongWords: Any = typer.BadParameter.__bases__[0]
+"""What typer raises; it keeps the class to itself."""
+
+
+def missing(metavar: str) -> Exception:
+    """The error for an argument that is not there."""
+    error: Exception = WrongWords(f"Missing argument '{metavar}'.")
+    return error
+
+
+def _with_files(callback: Callable[..., Any], added: frozenset[str], metavar: str, **given: Any) -> Any:
+    """Call a command with the files of ``-f`` among its own, those of directories with ``-R``.
+
+    ``metavar`` is what an argument is called that has to be there.
+    """
+    more = given.pop("filename") if "filename" in added else None
+    recursive = given.pop("recursive") if "recursive" in added else False
+    if more or metavar:
+        given["files"] = [*(given.get("files") or ()), *(more or ())]
+    if metavar and not given["files"]:
+        raise missing(metavar)
+    if recursive:
+        from kwhatif.snapshot.read.gathering import gathered
+
+        for name in ("files", "filename"):
+            if given.get(name):
+                given[name] = gathered(given[name])
+    return callback(**given)
+
+
+def _format_options(command: Any, takes_manifests: bool, ctx: Any, formatter: Any) -> None:
+    """Arguments, the command's own options, and those of each group."""
+    records = {param.name: (param, param.get_help_record(ctx)) for param in command.get_params(ctx)}
+    groups = [group for group in GROUPS if takes_manifests or group[0] != "Manifests"]
+    known = {name for _, names in groups for name in names}
+    arguments = [record for param, record in records.values() if record and param.param_type_name == "argument"]
+    own = [
+        record
+        for name, (param, record) in records.items()
+        if record and param.param_type_name != "argument" and name not in known
+    ]
+    sections = [("Arguments", arguments), ("Options", own)]
+    sections += [
+        (title, [records[name][1] for name in names if name in records and records[name][1]]) for title, names in groups
+    ]
+    for title, rows in sections:
+        if rows:
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+def _format_examples(path: str, ctx: Any, formatter: Any) -> None:
+    from kwhatif.cli.examples import EXAMPLES
+
+    lines = EXAMPLES.get(path, ())
+    if lines:
+        with formatter.section("Examples"):
+            room = formatter.width - 8
+            for words in lines:
+                told = wrap(f"kwhatif {path} {words}", room, break_on_hyphens=False, break_long_words=False)
+                formatter.write("  " + " \\\n      ".join(told) + "\n")

@@ -1,0 +1,110 @@
+"""Help, options that commands share, and words that were meant otherwise."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from kwhatif.cli.common import ANSWERING, GROUPS, TAKING_MANIFESTS
+from kwhatif.cli.edit_options import EditOptions
+from kwhatif.cli.examples import EXAMPLES
+from kwhatif.cli.main import app
+from tests.cli.running import CLUSTER, TESTS, run
+
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        if hasattr(command, "list_commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield " ".join((*path, name)), command
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+TITLES = ["Arguments", "Options", *(title for title, _ in GROUPS), "Examples"]
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_help_has_its_parts_in_one_order_and_each_option_once(path: str) -> None:
+    out = run(*path.split(), "--help").out
+    titles = re.findall(r"^([A-Z][^:\n]*):$", out, re.MULTILINE)
+    assert titles == [title for title in TITLES if title in titles]
+    assert titles[-1] == "Examples"
+    options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", out, re.MULTILINE)
+    assert len(options) == len(set(options))
+
+
+def test_shared_options_have_one_group_and_one_text() -> None:
+    grouped = [name for _, names in GROUPS for name in names]
+    assert len(grouped) == len(set(grouped))
+    assert set(EditOptions.__dataclass_fields__) <= set(grouped)  # type: ignore[attr-defined]
+    for name in ("namespace", "snapshot", "kubernetes_version", "strict", "color", "exit_zero", "recursive"):
+        texts = {param.help for command in COMMANDS.values() for param in command.params if param.name == name}
+        assert len(texts) <= 3, (name, texts)
+
+
+def test_who_may_answer_no_says_so_and_can_be_told_to_end_well() -> None:
+    for path, command in COMMANDS.items():
+        says = re.search(r"Exit\s+codes:.*\b1\b", command.help, re.DOTALL) is not None
+        assert (path in ANSWERING) == any(param.name == "exit_zero" for param in command.params)
+        assert path not in ANSWERING or says, path
+    assert run("place", "data/pods.yaml", "--snapshot", CLUSTER).code == 1
+    assert run("place", "data/pods.yaml", "--snapshot", CLUSTER, "--exit-zero").code == 0
+    assert run("place", "data/pods.yaml", "--snapshot", CLUSTER).code == 1
+    assert run("place", "nowhere.yaml", "--snapshot", CLUSTER, "--exit-zero").code == 2
+
+
+def test_manifests_are_taken_as_kubectl_takes_them(tmp_path: Path) -> None:
+    below = tmp_path / "below"
+    below.mkdir()
+    shutil.copy(TESTS / "data" / "small.yaml", below / "small.yaml")
+    for path in sorted(TAKING_MANIFESTS - {"gate", "autoscale plan", "diff"}):
+        words = [*path.split(), *(["ant-1", "--ignore-daemonsets", "--force"] if path == "drain" else [])]
+        ran = run(*words, "-f", str(tmp_path), "-R", "--snapshot", CLUSTER)
+        assert ran.code in (0, 1), ran.err
+        assert run(*words, "-f", "data/small.yaml", "--snapshot", CLUSTER).out.count("small")
+    assert "missing argument 'FILE'" in run("capacity", "--snapshot", CLUSTER).err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    {
+        "plac x": "no such command: plac; did you mean place?",
+        "snapshot inf x": "no such command: inf; did you mean info?",
+        "place --snapshots x": "no such option: --snapshots; did you mean --snapshot?",
+        "place -o tabel": "; did you mean table?",
+        "drain ant-11 --snapshot data/cluster.json": "; did you mean ant-1?",
+        "explain late --node ant-11 --snapshot data/cluster.json": "; did you mean ant-1?",
+        "explain lat --snapshot data/cluster.json": "; did you mean late?",
+        "explain deplyment/web --snapshot data/cluster.json": "; did you mean deployment/web?",
+    }.items(),
+)
+def test_what_is_written_wrongly_is_told_with_what_was_meant(words: str, meant: str) -> None:
+    ran = run(*words.split())
+    assert ran.code == 2
+    assert meant in ran.err
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_every_example_runs(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "samples").symlink_to(TESTS.parent / "samples")
+    (tmp_path / "day.jsonl.gz").symlink_to(TESTS / "data" / "recorded-day.jsonl.gz")
+    monkeypatch.setattr("tests.cli.running.TESTS", tmp_path)
+    live = path == "snapshot dump"
+    with contextlib.chdir(tmp_path):
+        if path == "snapshot reveal":
+            Path("answer.txt").write_text("nothing of interest")
+            run(*shlex.split(f"snapshot redact {EXAMPLES['snapshot redact'][0]}"))
+    for line in EXAMPLES[path]:
+        ran = run(*path.split(), *shlex.split(line), env={"KUBECONFIG": str(tmp_path / "nowhere")})
+        assert ran.code in ((2,) if live else (0, 1)), ran.err
+        assert not live or "kubeconfig" in ran.err.lower() or "nowhere" in ran.err
