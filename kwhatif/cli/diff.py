@@ -121,7 +121,7 @@ def diff(
         case = Case(Inputs(source, both, namespace, edits or None, reading), engine)
         compared = ask(ComparePools(types, pools, rebuild), case)
         text = rendered(compared, output, lambda: pools_diff_blocks(compared), everything=everything)
-        finish(text, 0 if exit_zero else compared.exit_code, compared.notes)
+        finish(text, compared.exit_code, compared.notes)
         return
     question = Diff([source, against] if against else [source], policies, both, a, b, replay or ())
     mapped = is_mapped(reports)

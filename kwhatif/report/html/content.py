@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table, Verdict
+from kwhatif.report.blocks import Block, Commands, Facts, Heading, Lines, Table, Verdict
 from kwhatif.report.capacity_text import capacity_blocks
 from kwhatif.report.diff_text import diff_blocks
 from kwhatif.report.drain_text import drain_blocks
@@ -169,6 +169,8 @@ def plain_blocks(blocks: Iterable[Block], first_table: int) -> Iterator[dict[str
                 yield {"heading": sentence(text)}
             case Lines(texts, listed):
                 yield {"lines": texts, "listed": listed}
+            case Commands(texts):
+                yield {"lines": texts, "listed": True}
             case Table():
                 yield {"table": first_table}
                 first_table += 1
