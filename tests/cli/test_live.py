@@ -11,6 +11,7 @@ from unittest import mock
 
 import pytest
 
+from kwhatif.cli import kubectl_complete
 from kwhatif.snapshot import kept
 from kwhatif.snapshot.live.dump import Wanted
 from tests.cli.running import CLUSTER, TESTS, Ran, refused, run
@@ -156,6 +157,26 @@ def test_an_option_counts_more_than_the_variable_that_more_than_the_file_and_tha
     assert source() == "by file"
     (tmp_path / ".kwhatif.yaml").unlink()
     assert source() == f"loop ({server.url})"
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["pl"], ["place"]),
+        (["snapshot", "rec"], ["record"]),
+        (["place", "--contex"], ["--context"]),
+        (["autoscale", "plan", "-o", "ya"], ["yaml"]),
+        (["place", "manifests/"], []),
+    ],
+    ids=" ".join,
+)
+def test_kubectl_completes_it(
+    words: list[str], found: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["kubectl_complete-whatif", *words])
+    with mock.patch.dict(os.environ):
+        kubectl_complete.main()
+    assert capsys.readouterr().out.splitlines() == [*found, ":0"]
 
 
 # --- what is kept
