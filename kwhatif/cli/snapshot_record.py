@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kwhatif.cli.cluster_options import DumpOptions
-from kwhatif.cli.grouped import grouped
+from kwhatif.cli.grouped import Without, grouped
 from kwhatif.cli.options import option, seconds
 from kwhatif.cli.output import say
 from kwhatif.cli.progress import Watching
@@ -36,7 +36,7 @@ def record(
         ),
     ],
     *,
-    cluster: DumpOptions,
+    cluster: Annotated[DumpOptions, Without("timeout")],
     length: Annotated[
         str | None, option("--for", metavar="TIME", help="How long, such as 8h. Default: until it is stopped.")
     ] = None,

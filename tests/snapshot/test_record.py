@@ -238,6 +238,7 @@ def test_after_410_the_kind_is_listed_again_and_the_difference_told(
         ]
     )
     assert made.pods == {obj["metadata"]["name"] for obj in rest} | {"a", "c", second["metadata"]["name"]}
+    assert made.pods == {item.key[1] for item in made.recording.until() if item.kind.name == "Pod"}
     assert made.recorded.gaps == {"Pod": "the version to go on from was forgotten (410)"}
     assert [(kind, gap.lost) for kind, gap in made.recording.about.missing] == [("v1/pods", True)]
 

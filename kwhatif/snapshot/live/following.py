@@ -80,7 +80,8 @@ class Expired(Exception):
 class Following:
     """The way of one kind. ``refused`` is why it cannot be read at all, ``broken`` why it is not followed right now.
 
-    ``known`` has version, uid and node of every object there is, by namespace and name.
+    ``known`` has version, uid and whether there is a node of every object, by namespace and name. ``_since`` is when
+    the kind was last in step.
     """
 
     kind: Kind
@@ -125,12 +126,11 @@ class Following:
             texts.append(text)
         head = msgspec.json.encode({"resourceVersion": listing.resource_version})
         self.tape.list(self.path, b'{"metadata":%b,"items":[%b]}' % (head, b",".join(texts)))
-        self._at = listing.resource_version
+        self._at, self._since = listing.resource_version, self.tape.now()
 
     def follow(self) -> None:
         """Write down every change until all is stopped; whatever goes wrong meanwhile is tried again."""
         while not self.asker.stop.is_set():
-            since = self.tape.now()
             try:
                 if self._expired:
                     self._list_again()
@@ -140,11 +140,14 @@ class Following:
                 return
             except (Expired, Gone):
                 self._expired = True
-                self._break(since, "the version to go on from was forgotten (410)")
+                self._break("the version to go on from was forgotten (410)")
             except Refused as refused:
-                self._break(since, f"forbidden ({refused.reason})" if refused.status == 403 else refused.reason)
+                self._break(f"forbidden ({refused.reason})" if refused.status == 403 else refused.reason)
             except (ClusterError, InputError) as error:
-                self._break(since, str(error))
+                self._break(str(error))
+            except Exception as error:
+                # A mistake of ours. The other kinds go on, and this one says that it does not.
+                self._break(f"internal error: {type(error).__name__}: {error}")
 
     # --- the watch
 
@@ -166,6 +169,7 @@ class Following:
             if line:
                 told = True
                 self._take(line)
+            self._since = self.tape.now()
         if not told:
             self._pause()
 
@@ -198,7 +202,10 @@ class Following:
             return
         text, node = pruned
         key = (meta.namespace, meta.name)
-        if type_ == "DELETED":
+        if self.kind.idle:
+            # The old ones of a list are nobody's business, so none are missed in another.
+            pass
+        elif type_ == "DELETED":
             self.known.pop(key, None)
         else:
             before = self.known.get(key)
@@ -223,11 +230,12 @@ class Following:
 
     # --- what goes wrong
 
-    def _break(self, since: float, why: str) -> None:
-        """Say that the kind is not followed for now, and wait."""
+    def _break(self, why: str) -> None:
+        """Say that the kind is not followed since the last time something was told, and wait."""
+        if self.asker.stop.is_set():
+            return
         if not self.broken:
-            self._since = since
-            self.tape.missing(self.path, since, why)
+            self.tape.missing(self.path, self._since, why)
             self.asker.tell(f"{self.kind.plural}: {why}; trying again")
         self.broken = why
         self._pause()
@@ -252,7 +260,8 @@ class Following:
             there.add(key)
             before = self.known.get(key)
             if before is not None and before[1] != uid:
-                self._tell_gone(key, listing.resource_version)
+                # Gone before the new one came, so not of a later version.
+                self._tell_gone(key, version)
                 before = None
             if before is None or before[0] != version:
                 meta = _Meta(key[1], key[0], uid, version)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -96,7 +96,8 @@ class _Tape:
 
     def cluster(self, metadata: Metadata) -> None:
         """What is known of the cluster as a whole."""
-        self._add(KIND, b'"cluster":%b' % msgspec.json.encode(metadata))
+        with suppress(Stopped):
+            self._add(KIND, b'"cluster":%b' % msgspec.json.encode(metadata))
 
     def _add(self, kind: str, rest: bytes) -> None:
         added = self._file.add(lambda: b'{"at":%.6f,"kind":"%b",%b}\n' % (self.now(), kind.encode(), rest))
@@ -104,6 +105,16 @@ class _Tape:
             self.lines += 1
         if not added and self._file.failed:
             raise Stopped
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A recording once every kind is listed."""
+
+    tape: _Tape
+    notes: list[str]
+    head: Metadata
+    kinds: list[Following]
 
 
 class Recorder:
@@ -132,25 +143,23 @@ class Recorder:
         Then, and if it is stopped before all lists are there, no file is left behind.
         """
         file = RecordingFile(path)
+        begun: _Begun | None = None
         try:
             with LiveCluster(self._connection) as cluster:
                 asker = Asker(cluster, self._tell)
-                with self._stopping(asker):
-                    return self._recorded(cluster, asker, file)
-        except BaseException:
-            file.remove()
-            raise
-
-    @contextmanager
-    def _stopping(self, asker: Asker) -> Iterator[None]:
-        """Whoever waits for the one stop waits for the other."""
-        asker.stop = self.stop
-        try:
-            yield
+                # Whoever waits for the one waits for the other.
+                asker.stop = self.stop
+                begun = self._begun(cluster, asker, file)
+                return self._recorded(begun, file)
         finally:
             self.stop.set()
+            if begun is None:
+                file.remove()
+            else:
+                file.close()
 
-    def _recorded(self, cluster: LiveCluster, asker: Asker, file: RecordingFile) -> Recorded:
+    def _begun(self, cluster: LiveCluster, asker: Asker, file: RecordingFile) -> _Begun:
+        """Read what there is, with every kind followed from then on."""
         tape = _Tape(file)
         version = version_of(asker)
         scheduler, notes = read_scheduler(asker, self._wanted.scheduler_config)
@@ -165,24 +174,28 @@ class Recorder:
         lists = ListReader(asker, served_by(asker), self._wanted.page_size, self._wanted.keep_templates, self._progress)
         kinds = [Following(kind, asker, lists, tape) for kind in RECORDED]
         self._begin(kinds, file)
-        tape.cluster(_known(head, kinds))
+        return _Begun(tape, notes, head, kinds)
+
+    def _recorded(self, begun: _Begun, file: RecordingFile) -> Recorded:
+        """Go on until it is to end."""
+        tape = begun.tape
+        tape.cluster(_known(begun.head, begun.kinds))
         until = time.monotonic() + self._seconds
         while not self.stop.wait(EVERY) and time.monotonic() < until and not file.failed:
             file.flush()
             tape.counts.size = file.size
             self._shown(tape.counts)
-        with suppress(Stopped):
-            tape.cluster(_known(head, kinds))
+        tape.cluster(_known(begun.head, begun.kinds))
         file.close()
         tape.counts.size = file.size
         return Recorded(
-            source=cluster.name,
+            source=begun.head.source or "",
             seconds=tape.seconds,
             counts=tape.counts,
-            notes=notes,
-            refused={each.kind.name: each.refused for each in kinds if each.refused and not each.missing},
-            broken={each.kind.name: each.broken for each in kinds if each.broken},
-            gaps={each.kind.name: tape.gaps[each.path] for each in kinds if each.path in tape.gaps},
+            notes=begun.notes,
+            refused={each.kind.name: each.refused for each in begun.kinds if each.refused and not each.missing},
+            broken={each.kind.name: each.broken for each in begun.kinds if each.broken},
+            gaps={each.kind.name: tape.gaps[each.path] for each in begun.kinds if each.path in tape.gaps},
             lost=tape.lines - file.written if file.failed else 0,
             failed=(file.failed.strerror or str(file.failed)) if file.failed else "",
         )
