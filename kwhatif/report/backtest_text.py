@@ -12,13 +12,13 @@ def backtest_blocks(result: BacktestResult) -> list[Block]:
     """The shares, the texts of refusals, what was left out, and the disagreements."""
     headers = ("decisions", "recorded", "same", "tied", "searched", "near", "differing", "share")
     lines = [
-        f"{result.texts_agreeing} of {counted(result.texts, 'text')} of refusals came out word for word every time.",
+        *((_texts(result),) if result.texts else ()),
         *(f"Left out: {counted(number, 'decision')}: {why}." for why, number in result.left_out.items()),
         *(() if result.reach is None else (_reach(result.reach),)),
         standing(result.fidelity),
     ]
     rows = [
-        (each.pod, each.version, each.recorded, each.answer, f"{each.verdict}: {each.evidence}")
+        (each.pod, each.version or NONE, each.recorded, each.answer, f"{each.verdict}: {each.evidence}")
         for each in result.disagreements
     ]
     return [
@@ -40,3 +40,8 @@ def _reach(share: float) -> str:
         f"Where a search began is not recorded: {100 * share:.0f}% of the nodes that pass come out of one search or "
         "another, so much agrees by chance."
     )
+
+
+def _texts(result: BacktestResult) -> str:
+    texts = counted(result.texts, "text")
+    return f"{result.texts_agreeing} of {texts} of refusals came out word for word every time."

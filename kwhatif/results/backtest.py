@@ -30,7 +30,7 @@ class Agreement(Value, frozen=True, kw_only=True):
 class Disagreement(Value, frozen=True, kw_only=True):
     """A decision that no state asked agrees with: what was ``recorded``, the ``answer``, and why they may differ.
 
-    ``version`` is the resourceVersion of what told of it, ``states`` how many states were asked.
+    ``version`` is the resourceVersion of what told of it, 0 without a recording; ``states`` how many states were asked.
     """
 
     pod: str

@@ -33,7 +33,7 @@ from kwhatif.snapshot.read.items import (
 )
 from kwhatif.snapshot.read.lines import lines_that_begin
 
-__all__ = ["Manifest", "Origin", "decode_objects", "load_manifests", "load_recording", "load_snapshot"]
+__all__ = ["Manifest", "Origin", "decode_objects", "is_recorded", "load_manifests", "load_recording", "load_snapshot"]
 
 
 _NAMES = ("name", "generateName", "namespace")
@@ -97,6 +97,11 @@ def load_recording(path: str) -> tuple[Recording, Snapshot]:
         found.begin(path, None)
         found.add_recording(recording, recording.begins)
         return recording, found.finish()
+
+
+def is_recorded(path: str) -> bool:
+    """Whether a file is a recording; what comes from standard input is taken for one."""
+    return path == "-" or lines_that_begin(path, is_recording) is not None
 
 
 def load_manifests(given: Sequence[str | Mapping[str, Any]], namespace: str = "default") -> list[Manifest]:

@@ -13,6 +13,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.errors import InputError
 from kwhatif.results.backtest import BacktestResult
 from kwhatif.snapshot.load import load_recording, load_snapshot
+from kwhatif.whatif.backtest.last_bound import LastBound
 from kwhatif.whatif.backtest.question import Backtest
 from kwhatif.whatif.stages.inputs import Inputs
 from kwhatif.whatif.stages.question import Case
@@ -325,3 +326,55 @@ def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
     path.write_text('{"apiVersion": "v1", "kind": "NodeList", "items": []}')
     with pytest.raises(InputError, match="line 1: expected a recording"):
         load_recording(str(path))
+
+
+# --- a snapshot alone
+
+
+def of_snapshot(tmp_path: Path, *pods: dict[str, Any], last: int = 100, nodes: int = 2) -> BacktestResult:
+    listed = [{"apiVersion": "v1", "kind": "Node", **node("abcdef"[i])} for i in range(nodes)]
+    path = tmp_path / "cluster.json"
+    items = [*listed, *({"apiVersion": "v1", "kind": "Pod", **each} for each in pods)]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return ask(LastBound(last), Case(Inputs(load_snapshot([str(path)]))))
+
+
+def bound(name: str, on: str, second: int | None, cpu: str = "1", **metadata: Any) -> dict[str, Any]:
+    obj = bound_to(on, pod(name, 1, cpu), 1)
+    obj["metadata"] |= metadata
+    if second is not None:
+        moment = f"2026-11-20T08:00:{second:02}Z"
+        obj["status"] = {"conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": moment}]}
+    return obj
+
+
+LAST = [
+    pytest.param([bound("p", "a", 1, "2"), bound("q", "b", 2)], {"same": 1, "tied": 1}, id="each where it was"),
+    pytest.param([bound("p", "a", 1, "2"), bound("q", "a", 2)], {"tied": 1}, id="not on the fuller node"),
+    pytest.param([bound("q", "a", 2), bound("p", "a", 2, "2")], {"near": 2}, id="two of a second in either order"),
+    pytest.param([bound("p", "a", None), bound("q", "b", 2)], {"same": 1}, id="one whose time is not known stays"),
+    pytest.param(
+        [bound("p", "a", 1, annotations={"kubernetes.io/config.mirror": "x"}), bound("q", "b", 2)],
+        {"same": 1},
+        id="a static pod stays",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pods", "agreeing"), LAST)
+def test_the_pods_bound_last_are_asked_for_again(
+    tmp_path: Path, pods: list[dict[str, Any]], agreeing: dict[str, int]
+) -> None:
+    result = of_snapshot(tmp_path, *pods)
+    row = result.agreement[0]
+    assert {name: count for name in ("same", "tied", "near") if (count := getattr(row, name))} == agreeing
+    asked = sum("status" in each and "annotations" not in each["metadata"] for each in pods)
+    assert row.total == asked
+    assert sum(result.left_out.values()) == len(pods) - asked
+    assert [each.verdict for each in result.disagreements] == ["the cluster moved"] * (asked - row.agreeing)
+
+
+def test_only_so_many_of_the_last_are_asked_about(tmp_path: Path) -> None:
+    result = of_snapshot(tmp_path, *(bound(f"p{i}", "ab"[i % 2], i) for i in range(6)), last=4)
+    assert result.agreement[0].total == 4
+    assert "4 of 6 pods are asked about" in " ".join(result.notes)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.preemption import FIRST_BY_NAME, Preemption
+from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.foreign.recording import Change
 from kwhatif.whatif.backtest.decisions import Decision
 
@@ -86,8 +87,15 @@ def answer_in_words(attempt: Attempt, names: Sequence[str]) -> str:
     return f"refused: {attempt.message or (attempt.gated.message if attempt.gated else '')}{evicting}"
 
 
+def strangers(setup: Setup) -> list[str]:
+    """What has a say in the recorded decisions and is not modelled here."""
+    plugins = [f"plugin {name}" for name in sorted(setup.skipped)]
+    called = setup.extenders is not None
+    return plugins + [f"extender {each.url_prefix}" for each in setup.configuration.extenders if not called]
+
+
 def verdict(
-    decision: Decision, attempt: Attempt, nodes: int, between: Sequence[Change], strangers: Sequence[str]
+    decision: Decision, attempt: Attempt, *, nodes: int, between: Sequence[Change], strangers: Sequence[str]
 ) -> tuple[str, str]:
     """Why no answer agrees, and what shows it.
 
