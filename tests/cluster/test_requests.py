@@ -278,6 +278,7 @@ def test_pods_could_not_ask_for_huge_pages_themselves(minor: str, expected: dict
         pytest.param({"cpu": "1", "init": [sidecar(cpu="1"), first(cpu="3")]}, 4000, 4000, id="while starting"),
         pytest.param({"containers": [first(cpu="0.3m"), second(cpu="0.3m")]}, 2, 1, id="rounding"),
         pytest.param({"overhead": {"cpu": "1"}}, 1100, 1100, id="overhead"),
+        pytest.param({"cpu": "0"}, 0, 0, id="to ask for nothing is not the same as not to ask"),
     ],
 )
 def test_sidecars_in_requests_that_are_never_zero(kind: dict[str, Any], before: int, since: int) -> None:
