@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.cluster_options import ClusterOptions
+from kwhatif.cli.completion import complete_node
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
@@ -33,7 +34,9 @@ def drain(
     nodes: Annotated[
         list[str],
         argument(
-            metavar="NODE|SELECTOR", help="The nodes, in this order: names, or label selectors such as 'pool=batch'."
+            metavar="NODE|SELECTOR",
+            help="The nodes, in this order: names, or label selectors such as 'pool=batch'.",
+            autocompletion=complete_node,
         ),
     ],
     ignore_daemonsets: Annotated[

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
+from kwhatif.cli.completion import complete_node, complete_pod
 from kwhatif.cli.options import option
 from kwhatif.whatif.edits.flags import ADD_NODES, OPTIONS, given_by_options
 from kwhatif.whatif.edits.kind import Given
@@ -38,8 +39,13 @@ def _field(name: str) -> str:
     return name.removeprefix("--").replace("-", "_")
 
 
+_COMPLETED = {"NODE": complete_node, "PODS": complete_pod}
+"""What an option is about, by how its value begins -> what completes it."""
+
+
 def _option(field: str, type_: Any, name: str, metavar: str, help_: str) -> tuple[str, Any, None]:
-    return field, Annotated[type_, option(name, metavar=metavar, help=help_)], None
+    more = {"autocompletion": _COMPLETED[metavar[:4]]} if metavar[:4] in _COMPLETED else {}
+    return field, Annotated[type_, option(name, metavar=metavar, help=help_, **more)], None
 
 
 _OPTIONS = [

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.cluster_options import ClusterOptions
+from kwhatif.cli.completion import complete_node
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import AnyNamespace, EngineOptions, PodFiles, PodWords, ReadingOptions, option
@@ -34,10 +35,18 @@ def explain(
     filename: PodFiles = None,
     namespace: AnyNamespace = None,
     output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.text,
-    node: Annotated[str | None, option("--node", metavar="NAME", help="Only this node: why (not) there?")] = None,
+    node: Annotated[
+        str | None,
+        option("--node", metavar="NAME", help="Only this node: why (not) there?", autocompletion=complete_node),
+    ] = None,
     versus: Annotated[
         str | None,
-        option("--versus", metavar="NODE", help="Compare this node with the chosen one, or with that of --node."),
+        option(
+            "--versus",
+            metavar="NODE",
+            help="Compare this node with the chosen one, or with that of --node.",
+            autocompletion=complete_node,
+        ),
     ] = None,
     after: Annotated[
         list[str] | None,

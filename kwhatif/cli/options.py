@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypedDict
 import typer
 
 from kwhatif.bounds import PODS
+from kwhatif.cli.completion import complete_pod
 from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.inputs import Engine, Reading
 
@@ -74,7 +75,8 @@ PodWords = Annotated[
     list[str] | None,
     argument(
         metavar="POD",
-        help="Manifests (files, directories, '-' for stdin), or names of pods: NAME, NAMESPACE/NAME, pod/NAME.",
+        help="Manifests (files, directories, '-' for stdin), or names of pods: NAME, NAMESPACE/NAME, KIND/NAME.",
+        autocompletion=complete_pod,
     ),
 ]
 PodFiles = Annotated[
@@ -159,6 +161,7 @@ Explained = Annotated[
         "--explain",
         metavar="POD",
         help="Explain this pod in the state in which it was tried: NAME, NAMESPACE/NAME or KIND/NAME (repeatable).",
+        autocompletion=complete_pod,
     ),
 ]
 Everything = Annotated[

@@ -6,6 +6,8 @@ import contextlib
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,3 +110,19 @@ def test_every_example_runs(path: str, tmp_path: Path, monkeypatch: pytest.Monke
         ran = run(*path.split(), *shlex.split(line), env={"KUBECONFIG": str(tmp_path / "nowhere")})
         assert ran.code in ((2,) if live else (0, 1)), ran.err
         assert not live or "kubeconfig" in ran.err.lower() or "nowhere" in ran.err
+
+
+def test_what_only_some_answers_need_is_imported_only_for_them() -> None:
+    """Colours, pages and live clusters cost nobody time who asks for none of them."""
+    program = (
+        "import sys; from kwhatif.cli.main import main\n"
+        "sys.argv = ['kwhatif', *sys.argv[1:]]\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'rich', 'jinja2', 'kubernetes', 'tabulate'} & set(sys.modules)), file=sys.stderr)"
+    )
+    for words in (["--help"], ["place", "data/small.yaml", "--snapshot", CLUSTER], ["gate", "--help"]):
+        ran = subprocess.run(
+            [sys.executable, "-c", program, *words], cwd=TESTS, capture_output=True, encoding="utf-8", check=False
+        )
+        assert ran.stderr.splitlines()[-1] == "[]", words
