@@ -158,9 +158,9 @@ def timed(arguments: argparse.Namespace) -> tuple[float, Provisioning]:
     best, found = float("inf"), None
     for _ in range(arguments.repeat):
         made = world(arguments)
-        started = time.perf_counter()
+        started = time.process_time()
         found = provision(made)
-        best = min(best, time.perf_counter() - started)
+        best = min(best, time.process_time() - started)
     assert found is not None
     return best, found
 

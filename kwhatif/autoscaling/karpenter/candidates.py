@@ -21,7 +21,7 @@ from kwhatif.autoscaling.karpenter.known_labels import (
     NODE_POOL,
     ZONE,
 )
-from kwhatif.autoscaling.karpenter.requirements import incompatible, of_labels
+from kwhatif.autoscaling.karpenter.requirements import incompatible
 from kwhatif.autoscaling.karpenter.state import StateNode
 from kwhatif.cluster.shapes import start_time
 from kwhatif.golang.duration import Duration
@@ -163,7 +163,7 @@ def _price(world: KarpenterWorld, node: StateNode, row: int | None) -> float | N
     """Of the cheapest offering of its type that its labels suit, to be had or not."""
     if row is None:
         return None
-    labels = of_labels(node.labels)
+    labels = node.requirements
     prices = [
         each.price
         for each in world.catalogue.types[row].offerings

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from kwhatif.autoscaling.karpenter.exact_amounts import fit, less, total
 from kwhatif.autoscaling.karpenter.known_labels import HOSTNAME
 from kwhatif.autoscaling.karpenter.requirement import Requirement
-from kwhatif.autoscaling.karpenter.requirements import Requirements, both, incompatible, of_labels
+from kwhatif.autoscaling.karpenter.requirements import Requirements, both, incompatible
 from kwhatif.autoscaling.karpenter.state import StateNode
 from kwhatif.autoscaling.karpenter.taints import untolerated
 from kwhatif.autoscaling.karpenter.topology import Topology
@@ -32,7 +32,7 @@ class ExistingNode:
         }
         self._left = less(node.available, missing)
         host = Requirement.of(HOSTNAME, "In", (node.hostname,))
-        self._requirements = both(of_labels(node.labels), host)
+        self._requirements = both(node.requirements, host)
         self._ports = node.ports.copy()
         self._volumes = node.volumes.copy()
         # What a shape of pods was refused for lack of room, labels or tolerations, it always will be.

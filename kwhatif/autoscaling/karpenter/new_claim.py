@@ -114,6 +114,7 @@ class NewClaim:
         self._taints = template.pool.taints
         self._ports = daemons.ports.copy()
         self._never: set[int] = set()
+        self._has_room: set[int] = set()
         self._roomiest: Amounts | None = None
 
     def add(self, wants: Wants, places: Sequence[Requirements], *, relax_minimum: bool = False) -> None:
@@ -129,6 +130,7 @@ class NewClaim:
         self.pods.append(wants)
         self.types, self.requests, self.requirements = found.types, found.requests, found.requirements
         self._roomiest = None
+        self._has_room.clear()
         topology = self._world.topology
         topology.register_host(self._hostname)
         topology.record(wants, self._taints, found.requirements)
@@ -140,12 +142,15 @@ class NewClaim:
         """Whether the pod certainly cannot go here: pods of its shape never could, or it is too large by now."""
         if wants.shape in self._never:
             return True
+        if wants.shape in self._has_room:
+            return False
         if self._roomiest is None:
             self._roomiest = self._world.catalogue.roomiest(self.types)
         together = {name: amount + self.requests.get(name, 0) for name, amount in wants.requests.items()}
         if not fit(together, self._roomiest):
             self._never.add(wants.shape)
             return True
+        self._has_room.add(wants.shape)
         return False
 
     def never(self, wants: Wants) -> None:

@@ -18,7 +18,7 @@ from kwhatif.autoscaling.karpenter.host_ports import HostPorts
 from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld
 from kwhatif.autoscaling.karpenter.new_claim import Daemons, NewClaim, Unsuitable, World, left_of
 from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate
-from kwhatif.autoscaling.karpenter.requirements import Requirements, incompatible, of_labels
+from kwhatif.autoscaling.karpenter.requirements import Requirements, incompatible
 from kwhatif.autoscaling.karpenter.reservations import Reservations
 from kwhatif.autoscaling.karpenter.state import NODES, StateNode
 from kwhatif.autoscaling.karpenter.taints import untolerated
@@ -114,7 +114,7 @@ class Scheduler:
         self._templates.append((template, left))
 
     def _existing(self, node: StateNode, daemons: Iterable[Wants]) -> ExistingNode:
-        labels = of_labels(node.labels)
+        labels = node.requirements
         expected = [
             wants
             for wants in daemons
@@ -166,18 +166,27 @@ class Scheduler:
         places, volumes = self._places[id(wants.pod)], self._used[id(wants.pod)]
         if volumes is not None:
             willing = self._willing.setdefault(wants.shape, self._nodes)
-            taker = next((node for node in willing if node.add(wants, places, volumes)), None)
-            if taker is None or taker is not willing[0]:
-                # Those before it refused the pod; some would refuse every pod of its shape.
-                self._willing[wants.shape] = [node for node in willing if not node.never_takes(wants)]
-            if taker is not None:
-                self.found.placed[wants.key] = taker.state.name
+            place = next(
+                (place for place, node in enumerate(willing) if node.add(wants, places, volumes)), len(willing)
+            )
+            asked = willing[:place]
+            # Those before it refused the pod; some would refuse every pod of its shape.
+            kept = [node for node in asked if not node.never_takes(wants)]
+            if len(kept) < len(asked):
+                self._willing[wants.shape] = kept + willing[place:]
+            if place < len(willing):
+                self.found.placed[wants.key] = willing[place].state.name
                 return
         claims = self.found.claims
         claims.sort(key=lambda claim: len(claim.pods))
         concerned = self._topology.concerns(wants)
         for claim in claims:
             if claim.hopeless(wants):
+                continue
+            refused, for_good = self._topology.refuses(wants, claim.requirements)
+            if refused:
+                if for_good:
+                    claim.never(wants)
                 continue
             try:
                 claim.add(wants, places)

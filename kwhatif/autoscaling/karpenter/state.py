@@ -16,6 +16,7 @@ from kwhatif.api.others import CSINode
 from kwhatif.autoscaling.karpenter.exact_amounts import Amounts, amounts, less, total
 from kwhatif.autoscaling.karpenter.host_ports import HostPorts
 from kwhatif.autoscaling.karpenter.known_labels import HOSTNAME, INITIALIZED, INSTANCE_TYPE, NODE_POOL, REGISTERED
+from kwhatif.autoscaling.karpenter.requirements import Requirements, of_labels
 from kwhatif.autoscaling.karpenter.taints import is_ephemeral, same
 from kwhatif.autoscaling.karpenter.volume_topology import Volumes, VolumeUsage
 from kwhatif.autoscaling.karpenter.wants import Wants
@@ -66,6 +67,11 @@ class StateNode:
     @property
     def labels(self) -> Mapping[str, str]:
         return self.speaker.metadata.labels or {}
+
+    @cached_property
+    def requirements(self) -> Requirements:
+        """That each label has its value."""
+        return of_labels(self.labels)
 
     @property
     def annotations(self) -> Mapping[str, str]:
@@ -138,6 +144,8 @@ class ClusterState:
         for pod in sorted(objects.of(Pod), key=lambda pod: (pod.namespace, pod.name)):
             if pod.spec.node_name:
                 self._pods.setdefault(pod.spec.node_name, []).append(pod)
+        self._labels: dict[str, Requirements] = {}
+        self._csi_nodes = {each.name: each for each in objects.of(CSINode)}
         found: dict[str, StateNode] = {}
         for node in sorted(objects.of(Node), key=lambda node: node.name):
             provider_id = self._provider_id(node)
@@ -149,6 +157,13 @@ class ClusterState:
                 there = found.setdefault(provider_id, StateNode(None, None))
                 found[provider_id] = StateNode(there.node, claim, there.pods, there.ports, there.volumes)
         self.nodes: list[StateNode] = list(found.values())
+
+    def labels_of(self, node: Node) -> Requirements:
+        """That each label of a node has its value, worked out once."""
+        found = self._labels.get(node.name)
+        if found is None:
+            found = self._labels[node.name] = of_labels(node.metadata.labels)
+        return found
 
     @staticmethod
     def _provider_id(node: Node) -> str | None:
@@ -169,7 +184,7 @@ class ClusterState:
                 state.pods.append(wants)
                 state.ports.take(wants.key, wants.ports)
                 state.volumes.add(self.volumes.of_pod(pod) or {})
-        csi = next((each for each in self.objects.of(CSINode) if each.name == node.name), None)
+        csi = self._csi_nodes.get(node.name)
         for driver in (csi.spec.drivers or ()) if csi else ():
             if driver.allocatable is not None:
                 state.volumes.limits[driver.name] = driver.allocatable.count or 0

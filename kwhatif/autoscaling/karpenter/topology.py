@@ -13,7 +13,7 @@ from kwhatif.api.core import Namespace, Pod, PodAffinityTerm, Taint, TopologySpr
 from kwhatif.api.meta import LabelSelector, LabelSelectorRequirement
 from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.autoscaling.karpenter.known_labels import HOSTNAME
-from kwhatif.autoscaling.karpenter.requirements import Requirements, both, of_labels, wanted
+from kwhatif.autoscaling.karpenter.requirements import Requirements, both, wanted
 from kwhatif.autoscaling.karpenter.state import ClusterState, StateNode
 from kwhatif.autoscaling.karpenter.topology_group import (
     AFFINITY,
@@ -133,8 +133,8 @@ class Topology:
         for node in self._nodes:
             if node.node is None:
                 continue
-            labels = node.node.metadata.labels or {}
-            if group.key in node.labels and group.nodes.matches(node.node.spec.taints or (), of_labels(labels)):
+            has = self._cluster.labels_of(node.node)
+            if group.key in node.labels and group.nodes.matches(node.node.spec.taints or (), has):
                 group.register(node.labels[group.key])
         selects = _EVERYTHING if group.selector is None else _listed(group.selector)
         for pod in self._cluster.bound(group.namespaces):
@@ -145,7 +145,7 @@ class Topology:
                 continue
             labels = home.metadata.labels or {}
             domain = labels.get(group.key, home.name if group.key == HOSTNAME else None)
-            if domain is not None and group.nodes.matches(home.spec.taints or (), of_labels(labels)):
+            if domain is not None and group.nodes.matches(home.spec.taints or (), self._cluster.labels_of(home)):
                 group.record([domain])
 
     # --- a pod on a node
@@ -164,6 +164,16 @@ class Topology:
                 return requirements, group.complaint(of_pod, of_node)
             found = both(found, left)
         return found, None
+
+    def refuses(self, wants: Wants, requirements: Requirements) -> tuple[bool, bool]:
+        """Whether the pod's own constraints leave nothing of a node's requirements, and whether that is for good: what
+        runs on a host only becomes more. What they leave of less is not more, so nothing else need be asked then.
+        """
+        for group in self._owners(wants):
+            of_pod, of_node = wanted(wants.strict_requirements, group.key), wanted(requirements, group.key)
+            if not group.next_domains(wants, of_pod, of_node).values:
+                return True, group.type != AFFINITY and group.key == HOSTNAME and len(of_node.values) == 1
+        return False, False
 
     def _matching(self, wants: Wants, taints: Sequence[Taint], requirements: Requirements) -> Iterable[TopologyGroup]:
         yield from self._owners(wants)
