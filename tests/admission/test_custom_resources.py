@@ -51,6 +51,7 @@ def rule(text: str, **more: Any) -> Json:
         ("Whole numbers", fields(a={"type": "integer"}), {"a": 1.5}, 'must be of type integer: "number"'),
         ("A float that is whole is one", fields(a={"type": "integer"}), {"a": 2.0}, ""),
         ("An address", fields(a={"type": "string", "format": "ipv4"}), {"a": "1.2.3"}, 'of type ipv4: "1.2.3"'),
+        ("No mail address", fields(a={"type": "string", "format": "email"}), {"a": "x"}, 'of type email: "x"'),
         ("A duration", fields(a={"type": "string", "format": "duration"}), {"a": "1h"}, ""),
         (
             "Too few items",

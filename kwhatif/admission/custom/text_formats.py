@@ -66,6 +66,8 @@ _FORMATS: dict[str, Callable[[str], bool]] = {
     "byte": _reads(lambda text: base64.b64decode(text, validate=True)),
     "hexcolor": _like("#?([0-9a-f]{3}|[0-9a-f]{6})"),
     "uri": _is_uri,
+    # Of what net/mail takes for an address only the least is asked.
+    "email": _like(".+@.+"),
 }
 
 
