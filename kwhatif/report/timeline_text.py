@@ -8,7 +8,7 @@ from kwhatif.results.place import PlaceResult
 
 def timeline_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
     """Nothing if time was not simulated. A ``wide`` report has the events, too."""
-    rows = [(moment(e.time), e.pod, e.what, e.node or NONE, e.why or NONE) for e in result.timeline]
+    rows = [(moment(e.time), e.pod or NONE, e.what, e.node or NONE, e.why or NONE) for e in result.timeline]
     blocks = titled("TIMELINE", ("time", "pod", "what", "node", "why"), rows, None, Grouping("line"), (3,))
     if rows and wide:
         told = tuple((moment(e.time), e.type, e.reason, f"pod/{e.pod}", e.message) for e in result.events)

@@ -118,7 +118,7 @@ def homeless(placements: Sequence[Placement]) -> tuple[Victim, ...]:
 
 
 class TimelineEntry(Value, frozen=True, kw_only=True):
-    """At ``time`` simulated seconds this happened to a pod, and why."""
+    """At ``time`` simulated seconds this happened to a pod, and why; without a ``pod``, to a node."""
 
     time: float
     pod: str

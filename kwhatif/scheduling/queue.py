@@ -177,6 +177,14 @@ class SchedulingQueue:
                         back.append(pod)
         return back
 
+    def nodes_came(self, helps: Callable[[QueuedPod], bool]) -> list[QueuedPod]:
+        """Bring back the waiting pods that a new node may help; gated ones are none of them."""
+        back = [pod for pod in self.waiting() if pod.gate is None and helps(pod)]
+        for pod in back:
+            self._leave(pod)
+            self._requeue(pod)
+        return back
+
     def _concerns(self, pod: QueuedPod, happening: Happening) -> bool:
         """Of what happens in the cluster, a gated pod is told only what the plugin behind the gate asks for."""
         if happening.event is Event.POD_ADDED and not hears_of_new_pod(pod.info, pod.rejectors, happening):

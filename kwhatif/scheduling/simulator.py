@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from kwhatif.api.core import Pod
+from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import claim_names
+from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.events import Event, Happening
 from kwhatif.scheduling.agenda import Agenda, Kind, next_tick
 from kwhatif.scheduling.arrivals import with_claims
@@ -31,7 +35,8 @@ class Simulator:
 
     The ``diary`` grows while it runs; ``outcome`` holds
     each pod's last attempt by uid, ``preemptions`` those that evicted pods for it, ``evicted`` by whom (a key) a pod
-    was told to go, ``strangers`` pods made by controllers for schedulers that are none of ours.
+    was told to go, ``strangers`` pods made by controllers for schedulers that are none of ours. ``at_rest`` is called
+    when the scheduler has nothing more to do at a moment.
     """
 
     driver: Driver
@@ -41,6 +46,7 @@ class Simulator:
     preemptions: dict[str, list[Attempt]] = field(default_factory=dict)
     evicted: dict[str, str] = field(default_factory=dict)
     strangers: list[Pod] = field(default_factory=list)
+    at_rest: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self.now = 0.0
@@ -73,6 +79,21 @@ class Simulator:
         """A running pod is gone at a moment."""
         self._agenda.at(at, Kind.GONE, lambda: self._gone(uid))
 
+    def nodes_come(self, names: Sequence[str], at: float, join: Callable[[], None]) -> None:
+        """Nodes of these names are there from a moment on, at which ``join`` puts them into the cluster."""
+        self._agenda.at(at, Kind.ARRIVAL, lambda: self._joined(names, join))
+
+    def without_node(self) -> list[Attempt]:
+        """The last attempts of pods that found no node, and for which none is kept."""
+        queued = [*self.queue.waiting(), *self.queue.backing_off()]
+        tried = (self.outcome.get(pod.info.uid) for pod in queued if pod.gate is None and not pod.info.nominated)
+        return [attempt for attempt in tried if attempt is not None and not attempt.placed]
+
+    @property
+    def changes(self) -> int:
+        """How often the cluster has changed."""
+        return self._state
+
     # --- the loop
 
     def run(self) -> None:
@@ -87,6 +108,7 @@ class Simulator:
                 self._tell_active(self.queue.flush_leftover(self._stale()), "it has waited for five minutes")
             while (pod := self.queue.pop()) is not None:
                 self._cycle(pod)
+            self.at_rest()
 
     def _next(self) -> float | None:
         """The next moment at which something is to be done; of the periodic flushes, those that could matter."""
@@ -265,6 +287,32 @@ class Simulator:
             self._agenda.at(
                 self.now, Kind.ARRIVAL, lambda: self._enqueue(self.cluster.shapes.info(ready), "replacement")
             )
+
+    # --- nodes
+
+    def _joined(self, names: Sequence[str], join: Callable[[], None]) -> None:
+        join()
+        self._state += 1
+        rows = np.array([self.cluster.columns.row(name) for name in names], np.intp)
+        for name in names:
+            self.diary.say("", "joined", node=name)
+        self._tell_active(self.queue.nodes_came(lambda queued: self._may_help(queued, rows)), "NodeAdd")
+
+    def _may_help(self, queued: QueuedPod, rows: IntpArray) -> bool:
+        """Whether a plugin that turned the pod down has nothing against one of these nodes.
+
+        Upstream: the queueing hints for Node/Add of each plugin.
+        """
+        pod = queued.info
+        evaluation = self.driver.of(pod).evaluation(pod)
+        evaluation.begin(pod)
+        if evaluation.refusal is not None:
+            return True
+        verdicts = evaluation.verdicts_on(pod, NodeView(self.cluster, rows))
+        return any(
+            queued.rejectors - {blocker.plugin for blocker in verdicts.blockers if blocker.where[place]}
+            for place in range(len(rows))
+        )
 
     # --- what happens to others
 

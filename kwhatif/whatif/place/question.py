@@ -67,7 +67,9 @@ class Place(Question[PlaceResult]):
     def answer(self, cases: Sequence[Case], notes: Notes) -> PlaceResult:
         (case,) = cases
         if self.timeline:
-            result, end = simulated(case.session, case.asked, recreate=self.recreate, others=case.others)
+            result, end = simulated(
+                case.session, case.asked, recreate=self.recreate, others=case.others, scaler=case.scaler
+            )
         else:
             result, end = placed(
                 case.session, case.asked, rollouts=case.expanded.rollouts, others=case.others, scaler=case.scaler

@@ -1,4 +1,4 @@
-"""The same question as ``place``, over time: backoffs, permits, grace periods, and replacements of victims."""
+"""The same question as ``place``, over time: backoffs, permits, grace periods, replacements of victims, new nodes."""
 
 from __future__ import annotations
 
@@ -10,21 +10,31 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.place import Placement, PlaceResult
 from kwhatif.scheduling.replacements import grace_of
 from kwhatif.scheduling.simulator import Simulator
+from kwhatif.whatif.autoscale.scaled_placements import scaled
+from kwhatif.whatif.autoscale.scaler import Scaler
 from kwhatif.whatif.fidelity.assess import assess
 from kwhatif.whatif.place.afterwards import End, waiting
-from kwhatif.whatif.place.placing import Run, not_ours, placement_of, skipped
+from kwhatif.whatif.place.nodes_over_time import NodesOverTime
+from kwhatif.whatif.place.placing import Run, not_ours, skipped
 from kwhatif.whatif.place.totals import totals
 from kwhatif.whatif.session import Asked, Session
 
 
 def simulated(
-    session: Session, asked: Sequence[Asked], *, recreate: bool = True, others: Sequence[str] = ()
+    session: Session,
+    asked: Sequence[Asked],
+    *,
+    recreate: bool = True,
+    others: Sequence[str] = (),
+    scaler: Scaler | None = None,
 ) -> tuple[PlaceResult, End]:
     """Let all pods arrive at once and run until nothing more can change: the answer, and how it leaves the cluster.
 
-    With ``recreate`` the controllers of victims make replacements, which enter the queue, too.
+    With ``recreate`` the controllers of victims make replacements, which enter the queue, too. With autoscalers, nodes
+    come for pods that find none.
     """
     simulator = Simulator(session.driver, recreate=recreate)
+    growth = NodesOverTime(session, simulator, scaler)
     run = Run(session)
     arriving = [(item, info) for item in asked if (info := run.ours(item)) is not None]
     for _, info in arriving:
@@ -35,9 +45,9 @@ def simulated(
             simulator.delete(info.uid, grace_of(info))
     simulator.run()
     known = {info.uid for _, info in arriving}
-    placements = run.placements + [_outcome(session, simulator, item, info) for item, info in arriving]
+    placements = run.placements + [_outcome(simulator, growth, item, info) for item, info in arriving]
     replacements = [
-        _outcome(session, simulator, Asked(attempt.pod.pod, "replacement", again=True), attempt.pod)
+        _outcome(simulator, growth, Asked(attempt.pod.pod, "replacement", again=True), attempt.pod)
         for uid, attempt in simulator.outcome.items()
         if uid not in known
     ]
@@ -45,6 +55,10 @@ def simulated(
         skipped(session, item, not_ours(session, item))
         for item in (Asked(pod, "replacement", again=True) for pod in simulator.strangers)
     ]
+    scale_up = None
+    if scaler is not None:
+        told, scale_up = scaled(scaler, session, [*placements, *replacements])
+        placements, replacements = list(told[: len(placements)]), list(told[len(placements) :])
     tried = {attempt.pod.key for attempt in simulator.outcome.values()}
     aside = [item.pod for item in asked if item.pod.key not in tried]
     left = [waiting(attempt) for uid, attempt in simulator.outcome.items() if uid not in simulator.evicted]
@@ -57,12 +71,12 @@ def simulated(
         replacements=tuple(replacements),
         timeline=tuple(simulator.diary.entries),
         events=tuple(simulator.diary.events),
+        scale_up=scale_up,
     ), End(session, [*left, *aside, *simulator.strangers])
 
 
-def _outcome(session: Session, simulator: Simulator, asked: Asked, info: PodInfo) -> Placement:
-    attempt = simulator.outcome[info.uid]
-    placement = placement_of(session, asked, [*simulator.preemptions.get(info.uid, []), attempt])
+def _outcome(simulator: Simulator, growth: NodesOverTime, asked: Asked, info: PodInfo) -> Placement:
+    placement = growth.placement(asked, info)
     by = simulator.evicted.get(info.uid)
     if by is None:
         return placement
