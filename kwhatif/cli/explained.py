@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from kwhatif.cli.output import finish, program, rendered
+from kwhatif.cli.reports import FORMATS, Reports, written
 
 if TYPE_CHECKING:
     from kwhatif.whatif.stages.question import Case, Question
@@ -35,8 +36,10 @@ def command() -> str:
     return shlex.join([*program().split(), *words])
 
 
-def explained(run: Question[Any], case: Case, words: Sequence[str], output: str, *, everything: bool) -> NoReturn:
-    """Ask, print the explanation and end. Raises UsageError for a format that explanations do not have."""
+def explained(
+    run: Question[Any], case: Case, words: Sequence[str], output: str, *, everything: bool, reports: Reports
+) -> NoReturn:
+    """Ask, print the explanation, write its reports and end. Raises UsageError for a format it does not have."""
     from kwhatif.errors import UsageError
     from kwhatif.report.explain_text import explain_blocks
     from kwhatif.whatif.explain.as_tried import AsTried
@@ -44,6 +47,9 @@ def explained(run: Question[Any], case: Case, words: Sequence[str], output: str,
 
     if output not in ("table", "wide", "json", "yaml", "markdown"):
         raise UsageError(f"-o {output} is not for --explain: table, wide, json, yaml and markdown are")
+    for name in {name for name, _ in reports}.difference(FORMATS):
+        raise UsageError(f"--report {name}=FILE is not for --explain: {', '.join(FORMATS)} are")
     result = ask(AsTried(run, words), case)
+    written(reports, result, lambda: explain_blocks(result, everything=everything))
     text = rendered(result, output, lambda: explain_blocks(result, everything=everything))
     finish(text, result.exit_code, result.notes)

@@ -154,7 +154,7 @@ def gate(
     autoscale = case.inputs.autoscale
     check_stdin(*files, *(base or ()), source, *autoscale, case.engine.policy, config, *(edits.edits or ()))
     if explain:
-        explained(question, case, explain, output, everything=False)
+        explained(question, case, explain, output, everything=False, reports=reports)
     result = ask(question, case)
     result.asked_by(command())
     _finish(result, output, reports)

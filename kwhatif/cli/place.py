@@ -111,7 +111,7 @@ def place(
     asked = Inputs(source, paths, namespace, edits or None, reading, mapped=mapped, **scaling.inputs)
     case = Case(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind))
     if explain:
-        explained(question, case, explain, output, everything=everything)
+        explained(question, case, explain, output, everything=everything, reports=reports)
     result = ask(question, case)
     result.asked_by(command())
     more = list(_besides(result)) if output is Output.name else []

@@ -23,10 +23,10 @@ MOST_REJECTED = 16
 
 def nearest(nodes: Sequence[NodeReport]) -> NodeReport | None:
     """Of the nodes that are out the one where the least is missing."""
-    return min((node for node in nodes if not node.feasible), key=_distance, default=None)
+    return min((node for node in nodes if not node.feasible), key=distance, default=None)
 
 
-def _distance(node: NodeReport) -> tuple[int, float, str]:
+def distance(node: NodeReport) -> tuple[int, float, str]:
     """How much is missing: so many plugins reject the node, and that share of what the pod asks for is not there.
 
     Of what is not counted, such as a taint, all is missing.
@@ -54,7 +54,7 @@ def rejected_blocks(nodes: Sequence[NodeReport], total: int | None, *, everythin
     if not nodes:
         return
     groups = [[node] for node in nodes] if everything else _alike(nodes)
-    groups = sorted((sorted(group, key=_distance) for group in groups), key=_nearness)
+    groups = sorted((sorted(group, key=distance) for group in groups), key=_nearness)
     shown = groups if everything else groups[:MOST_REJECTED]
     plugins = _in_order([[each.plugin for each in group[0].blockers] for group in shown])
     yield Heading(
@@ -74,7 +74,7 @@ def rejected_blocks(nodes: Sequence[NodeReport], total: int | None, *, everythin
 
 
 def _nearness(group: Sequence[NodeReport]) -> tuple[int, float, int, str]:
-    plugins, short, name = _distance(group[0])
+    plugins, short, name = distance(group[0])
     return plugins, short, -len(group), name
 
 

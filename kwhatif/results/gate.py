@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import msgspec
@@ -10,6 +11,9 @@ import msgspec
 from kwhatif.results.added_nodes import ScaleUp
 from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import Placement
+
+Excerpt = tuple[tuple[int, str], ...]
+"""Lines of a manifest with their numbers, of which some are left out."""
 
 Level = Literal["error", "warn", "off"]
 Status = Literal["passed", "warned", "failed", "off", "exempted", "not applicable"]
@@ -115,6 +119,16 @@ class GateResult(Result, frozen=True, kw_only=True):
     @property
     def lacks_nodes(self) -> bool:
         return any(each.outcome == "unschedulable" for each in self.placements)
+
+    @property
+    def excerpts(self) -> Mapping[Location, Excerpt]:
+        """What stands where findings point, if that was asked for; like the notes no part of the answer."""
+        found: Mapping[Location, Excerpt] = self.__dict__.get("excerpts", {})
+        return found
+
+    def quoting(self, excerpts: Mapping[Location, Excerpt]) -> None:
+        """Keep excerpts beside the answer, as long as this very value is there."""
+        self.__dict__["excerpts"] = excerpts
 
     @property
     def errors(self) -> int:

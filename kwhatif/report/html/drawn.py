@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kwhatif.report.explain_nodes import distance
 from kwhatif.report.html.packing import front_coded, packed_column
 from kwhatif.results.cluster_map import ClusterMap
 from kwhatif.results.drain import DrainResult
@@ -134,6 +135,8 @@ def _matrix(report: PodReport) -> dict[str, Any]:
         ],
         "more": max(len(feasible) - MOST_SINGLE, 0),
         "rejected": list(_rejected(rejected)),
+        "state": report.state,
+        "alike": [(each.pod, each.node) for each in report.alike],
         "compared": "" if compared is None else compared.verdict,
         "evictions": [
             (
@@ -153,17 +156,17 @@ def _matrix(report: PodReport) -> dict[str, Any]:
 
 
 def _rejected(nodes: Sequence[NodeReport]) -> Iterator[dict[str, Any]]:
-    """Nodes that the same plugins reject for the same reasons; those first that the fewest plugins are against."""
+    """Nodes that the same plugins reject for the same reasons, the nearest misses first."""
     groups: dict[tuple[tuple[str, str], ...], list[NodeReport]] = {}
-    for node in nodes:
+    for node in sorted(nodes, key=distance):
         groups.setdefault(tuple((each.plugin, each.reason) for each in node.blockers), []).append(node)
-    for key, group in sorted(groups.items(), key=lambda entry: (len(entry[0]), -len(entry[1]))):
+    for key, group in groups.items():
         details: list[str] = []
         for place in range(len(key)):
             told = dict.fromkeys(node.blockers[place].detail for node in group if node.blockers[place].detail)
             details.append(next(iter(told), "") + (f" (and {len(told) - 1} more)" if len(told) > 1 else ""))
         yield {
-            "nodes": front_coded([node.node for node in group]),
+            "nodes": front_coded(sorted(node.node for node in group)),
             "blockers": [
                 [plugin, reason, detail, group[0].blockers[place].reported, group[0].blockers[place].resolvable]
                 for place, ((plugin, reason), detail) in enumerate(zip(key, details, strict=True))

@@ -49,12 +49,12 @@ def gate_blocks(result: GateResult) -> list[Block]:
 
 def findings_data(result: GateResult) -> list[dict[str, Any]]:
     """The findings as plain values, then those that are exempted, with the reason."""
-    return [_finding(finding) for finding in result.findings] + [
-        _finding(exemption.finding) | {"exempted": exemption.reason} for exemption in result.exemptions
+    return [_finding(finding, result) for finding in result.findings] + [
+        _finding(exemption.finding, result) | {"exempted": exemption.reason} for exemption in result.exemptions
     ]
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding, result: GateResult) -> dict[str, Any]:
     return {
         "level": finding.level,
         "rule": finding.rule,
@@ -64,4 +64,5 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "message": finding.message,
         "numbers": [(name, str(value)) for name, value in finding.numbers.items()],
         "hint": finding.hint,
+        "lines": result.excerpts.get(finding.location, ()) if finding.location else (),
     }

@@ -84,6 +84,7 @@ def page_data(result: Result) -> dict[str, Any]:
         "verdict": verdict_of(result, blocks),
         "standsOn": stands_on(result),
         "notes": result.notes,
+        "command": result.again,
         "sections": told,
         "tables": tables,
         "map": map_data(found) if found is not None else None,

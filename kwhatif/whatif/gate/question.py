@@ -14,6 +14,7 @@ from kwhatif.results.gate import GateResult
 from kwhatif.scheduling.driver import Options
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.gathering import gathered
+from kwhatif.whatif.gate.excerpts import with_excerpts
 from kwhatif.whatif.gate.gate_policy import ReadPolicy, find_policy, read_policy, rules_of
 from kwhatif.whatif.gate.registry import all_rules
 from kwhatif.whatif.gate.run import Proposal, Terms, begin, gate
@@ -113,4 +114,6 @@ class Gate(Question[GateResult]):
         result = gate(cast("Proposal", case), self.terms, case.inputs.now)
         for text in result.warnings:
             notes.warn(text)
+        if case.inputs.mapped:
+            with_excerpts(result)
         return result

@@ -77,8 +77,8 @@ class Inputs:
     """Where the cluster and the manifests are. A snapshot that is given as an object stays as it is.
 
     ``namespace`` is that of manifests which name none; the age of the snapshot is told ``now``, if not by the clock.
-    ``mapped``: the answer comes with a map of the cluster. ``autoscale`` are documents of autoscalers that help pods
-    without a node; what they add is there ``provision`` seconds later.
+    ``mapped``: the answer comes with what a page draws: a map of the cluster, lines of manifests. ``autoscale`` are
+    documents of autoscalers that help pods without a node; what they add is there ``provision`` seconds later.
     """
 
     snapshot: Source = ()

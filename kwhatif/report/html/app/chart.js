@@ -9,10 +9,15 @@ function isDark() {
   return DARK.matches && !printing;
 }
 
-/** A colour of the page by the name of its variable. */
+const COLOURS = new Map();
+
+/** A colour of the page by the name of its variable; what was looked up counts until the colours change. */
 function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  if (!COLOURS.has(name)) COLOURS.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+  return COLOURS.get(name);
 }
+
+DARK.addEventListener('change', () => COLOURS.clear());
 
 /**
  * A chart whose `options()` are asked for again when the colours change; `clicked` gets what was clicked.

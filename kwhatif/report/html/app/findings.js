@@ -17,7 +17,7 @@ function findingBox(finding) {
     element('h3', {}, element('span', { class: 'level' }, signs[level]), finding.title),
     element('p', { class: 'quiet' }, `${finding.rule}${about ? ` · ${about}` : ''}`));
   const text = element('div', {}, ...told);
-  box.append(finding.lines ? element('div', { class: 'beside-lines' }, text, excerpt(finding)) : text);
+  box.append(finding.lines.length ? element('div', { class: 'beside-lines' }, text, excerpt(finding)) : text);
   return box;
 }
 

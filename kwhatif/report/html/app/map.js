@@ -47,10 +47,13 @@ function clusterMap() {
         borderColor: changes ? colour('mark') : node.closed ? colour('quiet') : colour('raised'),
         borderWidth: changes || node.closed ? (many ? 2 : 3) : 1, gapWidth: 0,
       },
-      label: {
-        color: dark, fontSize: many ? 10 : 12,
-        formatter: many ? (sign && marked ? sign : '') : `${sign ? `${sign} ` : ''}${node.name}\n${percent(share)}`,
-      },
+      // Of many tiles only those with a sign have a text: texts are what takes long.
+      ...(many && !(sign && marked) ? {} : {
+        label: {
+          show: true, color: dark, fontSize: many ? 10 : 12,
+          formatter: many ? sign : `${sign ? `${sign} ` : ''}${node.name}\n${percent(share)}`,
+        },
+      }),
     };
   }
 
@@ -78,7 +81,7 @@ function clusterMap() {
       series: [{
         type: 'treemap', data, roam: false, nodeClick: false, breadcrumb: { show: false }, sort: null, squareRatio: 1,
         left: 0, right: 0, top: 0, bottom: 0, animation: false,
-        label: { show: true, overflow: 'truncate', lineHeight: 15, position: 'inside', align: 'center', verticalAlign: 'middle' },
+        label: { show: !many, overflow: 'truncate', lineHeight: 15, position: 'inside', align: 'center', verticalAlign: 'middle' },
         levels: [{ upperLabel: { show: false }, itemStyle: { ...group, borderWidth: 0 } }],
         upperLabel: { show: true }, itemStyle: { borderColor: colour('raised') },
         emphasis: { itemStyle: { borderColor: colour('ink') }, upperLabel: { show: true, color: colour('ink') } },

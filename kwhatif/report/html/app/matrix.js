@@ -6,6 +6,11 @@ function matrixPart(matrix, number) {
   const section = element('section', { id: matrix.id, 'aria-labelledby': `${matrix.id}-title`, class: 'matrix' },
     element('h3', { id: `${matrix.id}-title` }, podLink(matrix.pod), ` ${words[matrix.outcome] || matrix.outcome}`));
   if (matrix.message) section.append(element('p', { class: 'message' }, matrix.message));
+  if (matrix.state) section.append(element('p', { class: 'quiet' }, `Explained ${matrix.state}.`));
+  if (matrix.alike.length) {
+    section.append(element('details', {}, element('summary', {}, `${counted(matrix.alike.length, 'pod')} of the same workload ${matrix.alike.length === 1 ? 'comes' : 'come'} to the same`),
+      element('ul', {}, ...matrix.alike.map(([pod, node]) => element('li', {}, podLink(pod), node ? ' → ' : '', node ? nodeLink(node) : '')))));
+  }
   if (matrix.compared) section.append(element('p', {}, matrix.compared));
   if (matrix.fixes.length) {
     section.append(element('h4', {}, `Single changes that let it run (${matrix.tried} tried)`),

@@ -19,7 +19,14 @@ LATER.forEach((draw) => draw());
 beginSearch();
 
 byId('parts').append(...[...main.querySelectorAll('section > h2')].map((heading) => element('a', { href: `#${heading.parentElement.id}` }, heading.textContent)));
-onPrint(() => { printing = true; document.documentElement.classList.add('printing'); }, () => { printing = false; document.documentElement.classList.remove('printing'); });
+function paper(on) {
+  printing = on;
+  document.documentElement.classList.toggle('printing', on);
+  COLOURS.clear();
+}
+
+onPrint(() => paper(true), () => paper(false));
+// The colours change before anything is drawn in them.
 PRINT.before.unshift(PRINT.before.pop());
 PRINT.after.unshift(PRINT.after.pop());
 document.documentElement.classList.add('ready');
