@@ -35,7 +35,8 @@ class _Named:
         option(
             "--snapshot",
             metavar="FILE",
-            help="The cluster: a snapshot, what kubectl prints, or another tool's dump; '-' reads stdin (repeatable). "
+            help="The cluster: a snapshot, what kubectl prints, another tool's dump, or a moment of a recording "
+            "(FILE@TIME, FILE@+2h, FILE@end); '-' reads stdin (repeatable). "
             "Default: KWHATIF_SNAPSHOT, else 'snapshot' of .kwhatif.yaml, else --live as 'kubectl whatif'.",
         ),
     ] = None
@@ -139,12 +140,11 @@ class ClusterOptions(ConnectionOptions, _Named):
             raise UsageError(f"{connecting or '--live'}: the cluster is that of a file, or the live one")
         if self.snapshot:
             return self.snapshot
-        asks = _Asking(self.connection(), seconds(self.max_age, "--max-age"))
         if self.live or connecting:
-            return asks
+            return self._asking()
         variable = os.environ.get(VARIABLE, "")
         found = [variable] if os.path.exists(variable) else variable.split()
-        return found or (told or _of_rules_file)() or (asks if program() == KUBECTL else ())
+        return found or (told or _of_rules_file)() or (self._asking() if program() == KUBECTL else ())
 
     def required(self) -> Source:
         """The cluster. Raises UsageError if nobody says which, too."""
@@ -156,6 +156,9 @@ class ClusterOptions(ConnectionOptions, _Named):
     def is_named(self) -> bool:
         """Whether an option says which."""
         return bool(self.snapshot or self.live or self._connecting())
+
+    def _asking(self) -> _Asking:
+        return _Asking(self.connection(), seconds(self.max_age, "--max-age"))
 
     def _connecting(self) -> str:
         """An option that is given and only means something for a live cluster."""

@@ -85,7 +85,8 @@ def load_recording(path: str) -> tuple[Recording, Snapshot]:
     if os.path.isdir(path):
         raise InputError("expected a recording, found a directory", source=called(path))
     with _without_garbage_collection():
-        lines = lines_that_begin(path, is_recording)
+        # It is held as a whole.
+        lines = lines_that_begin(path, is_recording, bounds.SNAPSHOT_BYTES)
         if lines is None:
             (text,) = read_paths([path])
             if not is_recording(text.data):

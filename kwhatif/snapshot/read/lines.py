@@ -56,15 +56,21 @@ class Lines:
             raise error.at(self.name) from None
 
 
-def lines_that_begin(path: str, begins: Callable[[bytes], bool]) -> Lines | None:
-    """The lines of a regular file whose text ``begins`` so; None of any other, and of one that cannot be read."""
+def lines_that_begin(
+    path: str, begins: Callable[[bytes], bool], max_bytes: int = bounds.RECORDING_BYTES
+) -> Lines | None:
+    """The lines of a regular file whose text ``begins`` so; None of any other, and of one that cannot be read.
+
+    To read more than ``max_bytes`` of them raises InputError.
+    """
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
+        about = os.stat(path)
+        if not stat.S_ISREG(about.st_mode):
             return None
         file = open(path, "rb")  # noqa: SIM115
     except (OSError, ValueError):
         return None
-    pieces = _pieces(file, path)
+    pieces = _pieces(file, path, min(about.st_size + 1, _AT_ONCE), max_bytes)
     head = b""
     try:
         while len(head) < _HEAD and (piece := next(pieces, None)) is not None:
@@ -79,9 +85,9 @@ def lines_that_begin(path: str, begins: Callable[[bytes], bool]) -> Lines | None
     return Lines(called(path), chain([head], pieces))
 
 
-def _pieces(file: IO[bytes], path: str) -> Iterator[bytes]:
+def _pieces(file: IO[bytes], path: str, size: int, max_bytes: int) -> Iterator[bytes]:
     with file:
         try:
-            yield from unpacking(iter(lambda: file.read(_AT_ONCE), b""), bounds.RECORDING_BYTES)
+            yield from unpacking(iter(lambda: file.read(size), b""), max_bytes)
         except OSError as error:
             raise os_error(error, path) from None
