@@ -12,29 +12,16 @@ from dataclasses import dataclass, replace
 from kwhatif.api.core import Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Taint, Toleration
 from kwhatif.api.label_text import is_label_key, is_label_value
 from kwhatif.api.meta import LabelSelector
-
-_MAX_INT64 = 2**63 - 1
+from kwhatif.golang.integers import int64
 
 
 class SelectorError(ValueError):
     """A selector that upstream cannot parse."""
 
 
-def _int64(text: str) -> int | None:
-    """Go's strconv.ParseInt(text, 10, 64): no spaces, no underscores, None when it is not a number."""
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not digits.isascii() or not digits.isdigit():
-        return None
-    digits = digits.lstrip("0") or "0"
-    if len(digits) > len(str(_MAX_INT64)):
-        return None
-    number = -int(digits) if text[0] == "-" else int(digits)
-    return number if -_MAX_INT64 - 1 <= number <= _MAX_INT64 else None
-
-
 def _canonical_int64(text: str) -> int | None:
-    """As ``_int64``, but only of the text that such a number prints as: no plus sign, no leading zeros."""
-    number = _int64(text)
+    """As ``int64``, but only of the text that such a number prints as: no plus sign, no leading zeros."""
+    number = int64(text)
     return number if number is not None and str(number) == text else None
 
 
@@ -58,7 +45,7 @@ class Requirement:
             case "Gt" | "Lt":
                 if count != 1:
                     raise SelectorError("for 'Gt', 'Lt' operators, exactly one value is required")
-                if _int64(self.values[0]) is None:
+                if int64(self.values[0]) is None:
                     raise SelectorError("for 'Gt', 'Lt' operators, the value must be an integer")
             case _:
                 raise SelectorError(f"{self.operator!r} is not a valid selector operator")
@@ -74,8 +61,8 @@ class Requirement:
                 return value is not None
             case "DoesNotExist":
                 return value is None
-        have = _int64(value) if value is not None else None
-        want = _int64(self.values[0])
+        have = int64(value) if value is not None else None
+        want = int64(self.values[0])
         if have is None or want is None:
             return False
         return have > want if self.operator == "Gt" else have < want

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Mapping
+from itertools import islice
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -19,6 +20,10 @@ from kwhatif.cluster.types import BoolArray, IntpArray
 T = TypeVar("T")
 _Pairs = list[tuple[Selector, T]]
 _Filed = dict[tuple[str, str], _Pairs[T]]
+
+
+_CHOICES = 8
+"""So many of the labels that a selector insists on are compared; any will do."""
 
 
 class GrowingCodes:
@@ -99,11 +104,8 @@ class SelectorIndex(Generic[T]):
             return
         for namespace in [None] if namespaces is None else namespaces:
             filed, others = self._shelves.setdefault(namespace, ({}, []))
-            choices = [
-                [filed.setdefault((r.key, value), []) for value in dict.fromkeys(r.values)]
-                for r in selector.requirements
-                if r.operator == "In"
-            ]
+            insisting = islice((r for r in selector.requirements if r.operator == "In"), _CHOICES)
+            choices = [[filed.setdefault((r.key, value), []) for value in dict.fromkeys(r.values)] for r in insisting]
             fewest = min(choices, key=lambda lists: sum(map(len, lists)), default=[others])
             for found in fewest:
                 found.append((selector, thing))

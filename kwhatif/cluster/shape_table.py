@@ -47,6 +47,7 @@ class ShapeTable:
         self._by_labels: dict[tuple[int, frozenset[tuple[str, str]]], PodShape] = {}
         self._labels = LabelColumns()
         self._namespaces, self._going = GrowingCodes(), GrowingCodes()
+        self._last_selected: tuple[Selection | None, tuple[int, int], BoolArray] = (None, (0, 0), np.zeros(0, np.bool_))
         self._template_numbers = array("q")
         self._requests = np.zeros((16, 8), np.int64)
         self._non_zero = np.zeros((16, 2), np.int64)
@@ -98,12 +99,19 @@ class ShapeTable:
         return self.info(msgspec.structs.replace(info.pod, metadata=meta, status=status))
 
     def selected(self, selection: Selection, first: int = 0) -> BoolArray:
-        """bool[T - first]: which shapes, from the one numbered ``first`` on, a selection admits."""
+        """bool[T - first]: which shapes, from the one numbered ``first`` on, a selection admits. Not to be changed.
+
+        All terms that a pod insists on are one selection, and each of them asks for it.
+        """
+        last, of, mask = self._last_selected
+        if last is selection and of == (first, len(self)):
+            return mask
         mask = self._labels.matching(selection.selector, first)
         if selection.namespaces is not None:
             mask &= self._namespaces.among(selection.namespaces, first)
         if selection.staying:
             mask &= ~self._going.present(first)
+        self._last_selected = (selection, (first, len(self)), mask)
         return mask
 
     def template_numbers(self, first: int = 0) -> IntpArray:

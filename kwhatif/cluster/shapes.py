@@ -8,7 +8,7 @@ pods are answered by indexing with their shapes' numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import msgspec
@@ -85,6 +85,13 @@ class Selection:
     selector: Selector
     namespaces: frozenset[str] | None
     staying: bool = False
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.selector, self.namespaces, self.staying)))
+
+    def __hash__(self) -> int:
+        return self._hash  # asked for each of thousands of terms, and of all of them together
 
     def admits(self, shape: PodShape) -> bool:
         """Whether pods of this shape are among them."""

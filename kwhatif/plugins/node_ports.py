@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -39,7 +39,7 @@ class NodePorts(Plugin[WantedPorts, None]):
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: WantedPorts) -> Iterator[Rejection]:
         index, in_use = nodes.ports_in_use()
-        taken = {port: column for port, column in index.items() if any(_clash(w, port) for w in state.ports)}
+        taken = {port: index[port] for port in _clashing(state.ports, index)}
         if not taken:
             return
         columns = list(taken.values())
@@ -59,10 +59,18 @@ class NodePorts(Plugin[WantedPorts, None]):
         return without_host_ports(pod.pod)
 
 
-def _clash(wanted: HostPort, used: HostPort) -> bool:
-    return wanted[1:] == used[1:] and (wanted[0] == used[0] or ANY in (wanted[0], used[0]))
+def _clashing(wanted: Iterable[HostPort], used: Iterable[HostPort]) -> list[HostPort]:
+    """Those of the ports in use, in their order, that keep a pod from having the ports it wants."""
+    addresses: dict[tuple[str, int], set[str]] = {}
+    for ip, protocol, port in wanted:
+        addresses.setdefault((protocol, port), set()).add(ip)
+
+    def clashes(ip: str, wanted: set[str]) -> bool:
+        return bool(wanted) and (ip == ANY or ip in wanted or ANY in wanted)
+
+    return [each for each in used if clashes(each[0], addresses.get(each[1:], set()))]
 
 
 def _shares_port(waiting: PodInfo, happening: Happening) -> bool:
     gone = happening.pod.shape.ports if happening.pod else ()
-    return any(_clash(wanted, used) for wanted in waiting.shape.ports for used in gone)
+    return bool(_clashing(waiting.shape.ports, gone))

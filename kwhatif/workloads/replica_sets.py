@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kwhatif.admission.answer import Object
+from kwhatif.golang.integers import int64
 from kwhatif.workloads.deployment import DESIRED, MAXIMUM, hashed_template, replica_set_name, surge_of
 from kwhatif.workloads.objects import (
     annotations_of,
@@ -151,7 +152,7 @@ def _age(deployment: Object, name: str, pods: list[Object]) -> tuple[bool, bool,
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() else None
+    return int64(text or "")
 
 
 def _created(pod: Object) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kwhatif.admission.answer import Object
+from kwhatif.golang.integers import int64
 from kwhatif.workloads.daemon_set import GENERATION, REVISION, daemon_pod, generation_of, target_of
 from kwhatif.workloads.naming import template_hash
 from kwhatif.workloads.node_check import NodeCheck, Wanted
@@ -41,7 +42,8 @@ class DaemonSetRollout(Rollout):
         changed = not same_template(was, is_)
         revision, generation = template_hash(is_), generation_of(old)
         if changed:
-            generation = str(int(generation) + 1) if generation.isdecimal() else generation
+            number = int64(generation)
+            generation = generation if number is None else str(number + 1)
         elif members:
             newest = max(members, key=lambda member: (_generation(member), _created(member)))
             revision = newest.revision
@@ -212,8 +214,7 @@ class DaemonSetRollout(Rollout):
 
 
 def _generation(member: Member) -> int:
-    text = labels_of(member.pod).get(GENERATION, "")
-    return int(text) if text.isdecimal() else 0
+    return int64(labels_of(member.pod).get(GENERATION, "")) or 0
 
 
 def _created(member: Member) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kwhatif.admission.answer import Object
+from kwhatif.golang.integers import int64
 from kwhatif.workloads.objects import integer, labels_of, name_of, scaled, section
 from kwhatif.workloads.pod_status import is_over
 from kwhatif.workloads.rollout_replicas import owned_by
@@ -145,5 +146,5 @@ class StatefulSetRollout(Rollout):
 
 
 def _ordinal(member: Member) -> int:
-    digits = member.name.rpartition("-")[2]
-    return int(digits) if digits.isdecimal() else -1
+    ordinal = int64(member.name.rpartition("-")[2])
+    return -1 if ordinal is None else ordinal

@@ -55,6 +55,7 @@ _POD = ".spec.template.spec"
         ("snapshot", "apps/v1 Deployment", ".spec.strategy.rollingUpdate.maxUnavailable", '"1e10"', _PLACE),
         ("snapshot", "apps/v1 Deployment", ".spec.strategy.rollingUpdate.maxSurge", '"x"', _SCALE),
         ("manifest", "apps/v1 Deployment", ".spec.strategy.rollingUpdate.maxUnavailable", '"1e10"', _EXPAND),
+        ("snapshot", "apps/v1 Deployment", ".spec.strategy.rollingUpdate", '{"a": {}}', _SCALE),
         ("snapshot", "apps/v1 ReplicaSet", ".metadata.ownerReferences", "[null]", _PLACE),
         ("snapshot", "apps/v1 ReplicaSet", ".metadata.ownerReferences", "null", _SCALE),
         ("custom", "example.com/v1 Job", ".spec", '"x"', _EXPAND_CUSTOM),
@@ -85,6 +86,8 @@ _POD = ".spec.template.spec"
         ("scenario", "Karpenter, disrupting", ".instanceTypes[1].capacity.pods", str(2**63), "conformance {bad}"),
         ("scenario", "Karpenter, disrupting", ".objects[7].spec.selector.matchLabels.app", '"٣"', "conformance {bad}"),
         ("recording", "recording", ".lines[38].event.object.reason", "7", "backtest {bad}"),
+        ("recording", "recording", ".lines[4].list.metadata.resourceVersion", f'"{"9" * 5000}"', "backtest {bad}"),
+        ("recording", "recording", ".lines[15].event.object.spec.schedulerName", '"x"', "backtest {bad}"),
         ("recording", "recording", ".lines[19].event.object.eventTime", '"x"', "backtest {bad}"),
     ],
 )

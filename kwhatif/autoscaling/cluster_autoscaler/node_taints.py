@@ -8,6 +8,7 @@ from __future__ import annotations
 from kwhatif.api.core import Node, Taint
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags
 from kwhatif.golang.duration import SECOND
+from kwhatif.golang.integers import int64
 
 TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
 DELETION_CANDIDATE = "DeletionCandidateOfClusterAutoscaler"
@@ -60,6 +61,6 @@ def is_being_deleted(node: Node, now: int) -> bool:
     """Whether a deletion that was begun may still be under way (the taint's value says when that was)."""
     for taint in node.spec.taints or ():
         if taint.key == TO_BE_DELETED:
-            value = taint.value or ""
-            return value.removeprefix("-").isdigit() and now - int(value) * SECOND < _DELETION_TAKES
+            since = int64(taint.value or "")
+            return since is not None and now - since * SECOND < _DELETION_TAKES
     return False

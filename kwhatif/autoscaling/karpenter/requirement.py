@@ -5,15 +5,13 @@ Upstream: pkg/scheduling/requirement.go.
 
 from __future__ import annotations
 
-import re
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from kwhatif.autoscaling.karpenter.known_labels import NORMALIZED
+from kwhatif.golang.integers import int64
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
 _SHOWN = 5
 
 
@@ -43,10 +41,10 @@ class Requirement:
             case "DoesNotExist":
                 return cls(key, False, min_values=min_values)
             case "Gt" | "Gte":
-                least = _integer(next(iter(values), "")) or 0
+                least = int64(next(iter(values), "")) or 0
                 return cls(key, True, least=least + (operator == "Gt"), min_values=min_values)
             case "Lt" | "Lte":
-                most = _integer(next(iter(values), "")) or 0
+                most = int64(next(iter(values), "")) or 0
                 return cls(key, True, most=most - (operator == "Lt"), min_values=min_values)
         return cls(key, True, min_values=min_values)
 
@@ -74,7 +72,7 @@ class Requirement:
     def _within(self, value: str) -> bool:
         if self.least is None and self.most is None:
             return True
-        number = _integer(value)
+        number = int64(value)
         if number is None:
             return False
         return not (self.least is not None and number < self.least) and not (
@@ -140,14 +138,6 @@ class Requirement:
         text += f" >={self.least}" if self.least is not None else ""
         text += f" <={self.most}" if self.most is not None else ""
         return text + (f" minValues {self.min_values}" if self.min_values is not None else "")
-
-
-def _integer(text: str) -> int | None:
-    """As strconv.Atoi reads it."""
-    if not _INTEGER.fullmatch(text):
-        return None
-    number = int(text)
-    return number if -sys.maxsize - 1 <= number <= sys.maxsize else None
 
 
 def _greater(one: int | None, other: int | None) -> int | None:

@@ -17,6 +17,7 @@ from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import TABLE
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
+from kwhatif.golang.integers import int64
 from kwhatif.snapshot.format.model import Metadata
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.lines import Lines
@@ -95,10 +96,11 @@ def decoded(lines: Lines, type_: type[T]) -> Iterator[tuple[int, bytes, T]]:
 def version_of(metadata: ObjectMeta, place: str) -> int:
     """The version of an object or a list, which is one counter for all. Raises InputError."""
     text = metadata.resource_version
-    if not (text.isascii() and text.isdigit()):
+    version = int64(text)
+    if version is None:
         problem = f'expected a number such as "1087", found {described(text)}'
         raise InputError(problem, place=f"{place}.metadata.resourceVersion")
-    return int(text)
+    return version
 
 
 class About:

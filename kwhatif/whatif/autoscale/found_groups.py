@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Node
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import FLAGS, LISTS
+from kwhatif.golang.integers import int64
 from kwhatif.snapshot.format.autoscaler_info import AutoscalerInfo
 from kwhatif.snapshot.format.model import API_VERSION, Snapshot
 from kwhatif.whatif.autoscale.labelled_groups import labelled_groups, members_named
@@ -96,8 +97,9 @@ def _told(words: Sequence[tuple[str, str]]) -> Iterator[tuple[str, int, int]]:
     for flag, value in words:
         least, _, rest = value.partition(":")
         most, _, name = rest.partition(":")
-        if flag == "nodes" and name and least.isdigit() and most.isdigit():
-            yield name, int(least), int(most)
+        from_, to = int64(least), int64(most)
+        if flag == "nodes" and name and from_ is not None and to is not None:
+            yield name, from_, to
 
 
 def _flags(words: Sequence[tuple[str, str]]) -> dict[str, Any]:

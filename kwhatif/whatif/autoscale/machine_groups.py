@@ -17,6 +17,7 @@ from kwhatif.api.core import Node, ResourceList, Taint
 from kwhatif.api.machines import Machine, MachineDeployment, MachinePool, MachineSet, Scalable
 from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import Quantity
+from kwhatif.golang.integers import int64
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.autoscale.node_groups_document import Group, Members, Template
 
@@ -147,4 +148,4 @@ def _amount(notes: Mapping[str, str], *keys: str) -> Quantity | None:
 
 def _number(notes: Mapping[str, Any], *keys: str) -> int | None:
     """The first of these annotations that is a number."""
-    return next((int(notes[key]) for key in keys if str(notes.get(key, "")).isdigit()), None)
+    return next((number for key in keys if (number := int64(str(notes.get(key, "")))) is not None), None)

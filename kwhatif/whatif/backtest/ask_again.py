@@ -36,6 +36,8 @@ def ask_again(replay: Replay, searches: Searches, decision: Decision) -> Asked:
             if pod is None:
                 continue
             cluster = replay.cluster
+            if not cluster.decides_about(pod):
+                return Asked(why="the pod is for another scheduler")
             attempt = cluster.ask(pod)
             asked.states += 1
             found = judge.agreement(decision, attempt, cluster.names)

@@ -17,6 +17,7 @@ from kwhatif.api.core import Pod
 from kwhatif.api.decode import decode_json
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
+from kwhatif.golang.integers import int64
 from kwhatif.snapshot.foreign.recording import Change, Recording
 from kwhatif.snapshot.read.items import inside
 
@@ -123,7 +124,7 @@ def _refusals(recording: Recording, pods: list[tuple[Change, Pod]]) -> Iterator[
                 again.add(key)
             continue
         if event.reason == "FailedScheduling" and change.version > recording.begins:
-            after = int(about.resource_version) if about.resource_version.isdigit() else 0
+            after = int64(about.resource_version) or 0
             around = min(max(recording.version_at(time), after), change.version - 1)
             decision = Decision(about.uid, key, time, after, change.version, around, text=event.message)
             refusals.setdefault(about.uid, []).append(decision)

@@ -67,6 +67,10 @@ class RecordedCluster:
         theirs = set().union(*(about[pod.key] for pod in some))
         return [pod for pod in pods if about[pod.key] & theirs]
 
+    def decides_about(self, pod: Pod) -> bool:
+        """Whether the pod is for one of this process's schedulers."""
+        return self.session.driver.scheduler(pod.spec.scheduler_name) is not None
+
     def ask(self, pod: Pod, begin: int | None = None) -> Attempt:
         """What the scheduler would make of a pod now. Nothing comes of it.
 

@@ -16,6 +16,7 @@ from kwhatif.workloads.objects import scaled, section
 _DEFINITIONS = "CustomResourceDefinition"
 """A kind that is defined nowhere is refused; a file may well hold some of the definitions, only a dump has them all."""
 _CLUSTER_WIDE = ("Namespace", "PriorityClass", "StorageClass")
+_SHARES = ("maxSurge", "maxUnavailable")
 
 
 def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
@@ -48,9 +49,10 @@ def _check(whole: Object, source: str) -> None:
     if whole["kind"] in TEMPLATES and (spec.get("replicas") or 0) < 0:
         raise InputError(f"{called}: spec.replicas: expected no less than 0, found {spec['replicas']}", source=source)
     for strategy in ("strategy", "updateStrategy"):
-        for key, value in section(spec, strategy, "rollingUpdate").items():
+        rolling = section(spec, strategy, "rollingUpdate")
+        for key in _SHARES:
             try:
-                scaled(value, 1, up=True)
+                scaled(rolling.get(key), 1, up=True)
             except InputError as error:
                 problem = f"spec.{strategy}.rollingUpdate.{key}: {error.problem}"
                 raise InputError(f"{called}: {problem}", source=source) from None

@@ -137,7 +137,11 @@ class _Trials:
 
 def _lands_on(driver: Driver, pod: Pod) -> str:
     """The node that a pod would get, or nothing."""
-    row = driver.decide(driver.cluster.shapes.info(pod)).row
+    info = driver.cluster.shapes.info(pod)
+    evaluation = driver.of(info).everywhere(info)
+    if evaluation is None or not evaluation.passing(info).any():
+        return ""  # why not, and who would have to go, nobody asks
+    row = driver.decide(info).row
     return "" if row is None else driver.cluster.columns.names[row]
 
 

@@ -1,0 +1,201 @@
+"""Nothing takes more than twice the work for a list that is twice as long, whichever list of a pod or node it is.
+
+The API server bounds none of these lists. Counted are the lines that run, function by function, which no busy machine
+changes: what twice as many items add may be twice as much again, not four times.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import kwhatif
+from tests.cli.running import run
+
+FEW, MANY = 5, 45
+"""Explaining why a pod does not fit tries a bounded number of changes: only above that its work grows evenly."""
+HERE = str(Path(kwhatif.__file__).parent)
+Json = dict[str, Any]
+Makes = Callable[[int], Json]
+REQUIRED, PREFERRED = (f"{word}DuringSchedulingIgnoredDuringExecution" for word in ("required", "preferred"))
+
+
+def of(number: int, make: Callable[[int], Any]) -> list[Any]:
+    return [make(i) for i in range(number)]
+
+
+def names(number: int, value: str = "v") -> dict[str, str]:
+    return {f"example.com/k{i}": value for i in range(number)}
+
+
+def pod(name: str, spec: Json, **metadata: Any) -> Json:
+    whole = {"name": name, "namespace": "shop", "labels": {"app": name}, **metadata}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": whole, "spec": spec}
+
+
+def container(**fields: Any) -> Json:
+    return {"name": "main", "image": "registry.example/main:1", **fields}
+
+
+def node(name: str, n: int = 0) -> Json:
+    """A node of which every list has ``n`` items."""
+    amounts = {"cpu": "64", "memory": "64Gi", "pods": "110", **names(n, "1")}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "zone": "a", **names(n)}},
+        "spec": {"taints": of(n, lambda i: {"key": f"k{i}", "effect": "PreferNoSchedule"})},
+        "status": {
+            "allocatable": amounts,
+            "capacity": amounts,
+            "conditions": of(n, lambda i: {"type": f"Odd{i}", "status": "False"}),
+            "images": of(n, lambda i: {"names": [f"registry.example/i{i}:1"], "sizeBytes": 10**9}),
+            "volumesAttached": of(n, lambda i: {"name": f"kubernetes.io/csi/d^{i}", "devicePath": ""}),
+        },
+    }
+
+
+def everything(n: int) -> Json:
+    """A pod that fits, of which every list has ``n`` items."""
+
+    def term(i: int) -> Json:
+        return {"labelSelector": {"matchLabels": {f"other{i}": "b"}}, "topologyKey": f"zone{i}"}
+
+    def requirement(i: int) -> Json:
+        return {"key": f"k{i}", "operator": "NotIn", "values": ["v"]}
+
+    def soft(i: int) -> Json:
+        return {"maxSkew": 1, "topologyKey": f"zone{i}", "whenUnsatisfiable": "ScheduleAnyway"}
+
+    spec = {
+        "containers": [
+            container(
+                env=of(n, lambda i: {"name": f"E{i}", "value": "x"}),
+                ports=of(n, lambda i: {"containerPort": i + 1, "hostPort": i + 1}),
+                volumeMounts=of(n, lambda i: {"name": f"v{i}", "mountPath": f"/m{i}"}),
+            ),
+            *of(n, lambda i: {"name": f"c{i}", "image": f"registry.example/c{i}:1"}),
+        ],
+        "initContainers": of(n, lambda i: {"name": f"i{i}", "image": f"registry.example/i{i}:1"}),
+        "volumes": of(n, lambda i: {"name": f"v{i}", "emptyDir": {}}),
+        "tolerations": of(n, lambda i: {"key": f"k{i}", "operator": "Exists"}),
+        "topologySpreadConstraints": of(n, soft),
+        "affinity": {
+            "nodeAffinity": {
+                REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": of(n, requirement)}]},
+                PREFERRED: of(n, lambda i: {"weight": 1, "preference": {"matchExpressions": [requirement(i)]}}),
+            },
+            "podAffinity": {PREFERRED: of(n, lambda i: {"weight": 1, "podAffinityTerm": term(i)})},
+            "podAntiAffinity": {
+                REQUIRED: of(n, term),
+                PREFERRED: of(n, lambda i: {"weight": 1, "podAffinityTerm": term(i)}),
+            },
+        },
+    }
+    owners = of(n, lambda i: {"apiVersion": "v1", "kind": "X", "name": f"o{i}", "uid": f"u{i}"})
+    finalizers = of(n, lambda i: f"example.com/f{i}")
+    return pod("all", spec, labels=names(n), annotations=names(n), ownerReferences=owners, finalizers=finalizers)
+
+
+def refused(n: int) -> Json:
+    """A pod that every plugin refuses ``n`` times."""
+
+    def hard(i: int) -> Json:
+        return {"maxSkew": 1, "topologyKey": f"zone{i}", "whenUnsatisfiable": "DoNotSchedule"}
+
+    def term(i: int) -> Json:
+        return {"labelSelector": {"matchLabels": {f"other{i}": "b"}}, "topologyKey": f"zone{i}"}
+
+    spec = {
+        "containers": [container(resources={"requests": names(n, "1"), "limits": names(n, "1")})],
+        "nodeSelector": names(n),
+        "topologySpreadConstraints": of(n, hard),
+        "affinity": {"podAffinity": {REQUIRED: of(n, term)}},
+        "volumes": of(n, lambda i: {"name": f"v{i}", "persistentVolumeClaim": {"claimName": f"c{i}"}}),
+        "resourceClaims": of(n, lambda i: {"name": f"v{i}", "resourceClaimName": f"c{i}"}),
+    }
+    return pod("none", spec)
+
+
+SMALL = pod("small", {"containers": [container()]})
+POD_COMMANDS = (
+    "explain {pod} --snapshot {cluster}",
+    "gate {pod} --snapshot {cluster}",
+    "capacity {pod} --snapshot {cluster} --limit 2",
+    "snapshot redact {pod} -o {out}.yaml --translation {out}.translation",
+)
+CLUSTER_COMMANDS = (
+    "place {pod} --snapshot {cluster} --with-pending",
+    "drain n1 --snapshot {cluster} --force",
+    "snapshot info {cluster} --nodes",
+    "snapshot validate {cluster}",
+    "snapshot redact {cluster} -o {out}.json --translation {out}.translation",
+)
+
+
+@contextmanager
+def counted_lines() -> Iterator[Counter[str]]:
+    """How many lines of the package run, by function."""
+    found: Counter[str] = Counter()
+
+    def call(frame: FrameType, event: str, _: object) -> Any:
+        if not frame.f_code.co_filename.startswith(HERE):
+            return None
+        name = f"{Path(frame.f_code.co_filename).name}: {frame.f_code.co_qualname}"
+
+        def line(frame: FrameType, event: str, _: object) -> Any:
+            found[name] += 1
+            return line
+
+        found[name] += 1
+        return line
+
+    before = sys.gettrace()
+    sys.settrace(call)
+    try:
+        yield found
+    finally:
+        sys.settrace(before)
+
+
+def growing(folder: Path, command: str, least: int, made: Callable[[int], tuple[Json, Sequence[Json]]]) -> list[str]:
+    """The functions that do more than twice as much for twice as many items."""
+    counts = []
+    for size in (least, least, 2 * least, 4 * least):  # the first time imports and fills what is kept
+        new, cluster = made(size)
+        (folder / "pod.json").write_text(json.dumps(new))
+        (folder / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": cluster}))
+        for left in folder.glob("out.*"):
+            left.unlink()
+        words = command.format(pod=folder / "pod.json", cluster=folder / "cluster.json", out=folder / "out").split()
+        with counted_lines() as found:
+            ran = run(*words)
+        assert ran.code in (0, 1), ran.err
+        counts.append(found)
+    _, one, two, four = counts
+    return [
+        f"{name}: {one[name]}, {two[name]}, {four[name]} lines"
+        for name in four
+        if four[name] - two[name] > 3 * max(two[name] - one[name], least)
+    ]
+
+
+@pytest.mark.parametrize("command", POD_COMMANDS)
+@pytest.mark.parametrize("make", [everything, refused])
+def test_work_grows_as_the_lists_of_a_pod_do(tmp_path: Path, command: str, make: Makes) -> None:
+    least = MANY if make is refused and command.startswith("explain") else FEW
+    assert growing(tmp_path, command, least, lambda n: (make(n), [node("n1"), node("n2")])) == []
+
+
+@pytest.mark.parametrize("command", CLUSTER_COMMANDS)
+@pytest.mark.parametrize("make", [everything, refused, lambda n: node("n3", n)], ids=["fits", "refused", "node"])
+def test_work_grows_as_the_lists_of_a_cluster_do(tmp_path: Path, command: str, make: Makes) -> None:
+    assert growing(tmp_path, command, FEW, lambda n: (SMALL, [node("n1"), node("n2"), make(n)])) == []
