@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from kwhatif.api.core import Pod
+from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
-from kwhatif.api.node_pools import NodePool
+from kwhatif.api.meta import OwnerReference
+from kwhatif.api.node_pools import NodeClaim, NodePool
+from kwhatif.autoscaling.karpenter.consolidation import METHODS, consolidate
 from kwhatif.autoscaling.karpenter.exact_amounts import fit
 from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld
 from kwhatif.autoscaling.karpenter.provisioner import provision
 from kwhatif.autoscaling.karpenter.scheduler import Round
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import start_time
 from kwhatif.whatif.autoscale.instance_types_document import InstanceTypesFile, known_catalogue
+from tests.builders import cluster_of, scheduler_for
 
 WAITS = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
 READY = {"conditions": [{"type": "Ready", "status": "True"}]}
@@ -117,3 +125,112 @@ def test_as_many_types_are_left_as_the_pool_insists_on(
     pods = [pod_of(number, *each) for number, each in enumerate(asked)]
     world = world_of(types_of(found), pods, template={"spec": {"requirements": [choice]}})
     assert all(len(claim.types) >= least for claim in provision(world).round.claims)
+
+
+# --- asked of the scheduler's own filters
+
+
+def node_of(name: str, allocatable: Mapping[str, int], labels: dict[str, str], **spec: Any) -> Node:
+    amounts = {resource: f"{amount}m" for resource, amount in allocatable.items()}
+    status = {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]}
+    metadata = {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}}
+    return convert({"metadata": metadata, "spec": spec, "status": status}, Node)
+
+
+def all_fit(cluster: Cluster, homes: Mapping[str, str], pods: Mapping[str, Pod]) -> bool:
+    """Whether the scheduler's filters let every pod have its node, one after the other."""
+    for key, home in homes.items():
+        info, row = cluster.shapes.info(pods[key]), cluster.columns.row(home)
+        evaluation = scheduler_for(cluster).everywhere(info)
+        if row is None or evaluation is None or not evaluation.verdicts(info).passed[row]:
+            return False
+        cluster.assume(info, row)
+    return True
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(sizes, min_size=1, max_size=4), requests)
+def test_on_a_node_of_any_type_that_is_left_the_scheduler_takes_all_pods_of_the_machine(
+    found: list[tuple[int, int, list[dict[str, Any]]]], asked: list[tuple[int, int, str]]
+) -> None:
+    pods = {f"default/p{number}": pod_of(number, *each) for number, each in enumerate(asked)}
+    world = world_of(types_of(found), list(pods.values()))
+    for claim in provision(world).round.claims:
+        for row in claim.types.tolist():
+            offer = world.catalogue.offers_of(row, claim.requirements)[0]
+            type_ = world.catalogue.types[row]
+            node = node_of("new", type_.allocatable, {"topology.kubernetes.io/zone": offer.zone})
+            assert all_fit(cluster_of([node]), {wants.key: "new" for wants in claim.pods}, pods)
+
+
+ONE = {"name": "one", "capacity": {"cpu": 4, "memory": "8Gi", "pods": 6}}
+SMALL = {"name": "small", "capacity": {"cpu": 2, "memory": "4Gi", "pods": 6}}
+machines = st.lists(
+    st.tuples(st.sampled_from("ab"), st.lists(st.tuples(st.integers(1, 2), st.booleans()), max_size=3)), max_size=4
+)
+
+
+def cluster_with(found: list[tuple[str, list[tuple[int, bool]]]]) -> tuple[list[Node], list[NodeClaim], list[Pod]]:
+    """Nodes of four cores in a zone each, with pods of one or two, some of which keep to the zone."""
+    nodes, claims, pods = [], [], []
+    for number, (zone, running) in enumerate(found):
+        name = f"n{number}"
+        labels = {
+            "topology.kubernetes.io/zone": zone,
+            "node.kubernetes.io/instance-type": "one",
+            **{f"karpenter.sh/{key}": "true" for key in ("registered", "initialized")},
+            "karpenter.sh/nodepool": "any",
+            "karpenter.sh/capacity-type": "on-demand",
+        }
+        room = {"cpu": 4000, "memory": 8 * 2**30 * 1000, "pods": 6000}
+        nodes.append(node_of(name, room, labels, providerID=f"x:///{name}"))
+        conditions = [{"type": "Initialized", "status": "True", "lastTransitionTime": "2025-01-01T00:00:00Z"}]
+        metadata = {"name": name, "labels": labels, "creationTimestamp": "2025-01-01T00:00:00Z"}
+        status = {"providerID": f"x:///{name}", "conditions": conditions}
+        claims.append(convert({"metadata": metadata, "status": status}, NodeClaim))
+        for place, (cpu, keeps) in enumerate(running):
+            plain = pod_of(100 * number + place, cpu, 1, zone if keeps else "")
+            owner = OwnerReference(api_version="apps/v1", kind="ReplicaSet", name="r", uid="r", controller=True)
+            meta = replace(plain.metadata, owner_references=[owner], creation_timestamp="2025-01-01T00:00:00Z")
+            spec, status_ = replace(plain.spec, node_name=name), replace(plain.status, phase="Running", conditions=None)
+            pods.append(replace(plain, metadata=meta, spec=spec, status=status_))
+    return nodes, claims, pods
+
+
+@settings(max_examples=40, deadline=None)
+@given(machines)
+def test_consolidation_leaves_no_pod_without_a_place(found: list[tuple[str, list[tuple[int, bool]]]]) -> None:
+    offers = [{"zone": zone, "capacityType": "on-demand", "price": price} for zone, price in (("a", 4), ("b", 4))]
+    cheap = [{**offer, "price": 1} for offer in offers]
+    nodes, claims, pods = cluster_with(found)
+    objects = Objects()
+    objects.put(Node, nodes)
+    objects.put(NodeClaim, claims)
+    objects.put(Pod, pods)
+    kind = {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]}
+    bare = world_of(
+        [{**ONE, "offerings": offers}, {**SMALL, "offerings": cheap}],
+        [],
+        template={"spec": {"requirements": [kind]}},
+        disruption={"consolidateAfter": "1m", "budgets": [{"nodes": "100%"}]},
+    )
+    world = dataclasses.replace(bare, objects=objects, now=start_time("2025-06-01T00:00:00Z"))
+    for method in METHODS:
+        command = consolidate(world, method).command
+        if command is None:
+            continue
+        gone = {each.name for each in command.nodes}
+        moving = {pod.key: pod for pod in pods if pod.spec.node_name in gone}
+        homes = dict(command.placed)
+        new = []
+        for number, claim in enumerate(command.replacements):
+            row = int(claim.types[0])
+            offer = world.catalogue.offers_of(row, claim.requirements)[0]
+            zone = {"topology.kubernetes.io/zone": offer.zone}
+            new.append(node_of(f"new{number}", world.catalogue.types[row].allocatable, zone))
+            homes |= {wants.key: f"new{number}" for wants in claim.pods}
+        assert homes.keys() == moving.keys(), "no pod is left over"
+        staying = [node for node in nodes if node.name not in gone]
+        cluster = cluster_of([*staying, *new], [pod for pod in pods if pod.key not in moving])
+        unbound = {key: replace(pod, spec=replace(pod.spec, node_name=None)) for key, pod in moving.items()}
+        assert all_fit(cluster, homes, unbound)
