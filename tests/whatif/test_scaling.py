@@ -170,3 +170,11 @@ def test_a_document_of_no_autoscaler_is_refused(text: str, message: str, tmp_pat
 def test_a_cluster_with_karpenter_says_so() -> None:
     found = kwhatif.place(KARPENTER / "web.yaml", snapshot=KARPENTER / "cluster.yaml")
     assert any("the cluster has Karpenter" in note for note in found.notes)
+
+
+def test_a_rules_file_that_names_an_autoscaler_is_pointed_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = "apiVersion: kwhatif.dev/v1\nkind: GatePolicy\nautoscale: groups.yaml\n"
+    (tmp_path / ".kwhatif.yaml").write_text(rules)
+    monkeypatch.chdir(tmp_path)
+    found = kwhatif.place(AUTOSCALED / "training.yaml", snapshot=AUTOSCALED / "cluster.yaml")
+    assert any("names an autoscaler: --autoscale" in note and "groups.yaml" in note for note in found.notes)

@@ -14,13 +14,12 @@ from msgspec import structs
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World, is_of_daemon_set
-from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup, NodeGroups
-from kwhatif.autoscaling.cluster_autoscaler.node_template import TEMPLATE_MARK
-from kwhatif.autoscaling.cluster_autoscaler.similar_groups import Resize
-from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import Loop, StaticAutoscaler
+from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroups
+from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import StaticAutoscaler
 from kwhatif.golang.duration import SECOND
 from kwhatif.results.amounts import counted, some
 from kwhatif.results.autoscale import QuietStep
+from kwhatif.whatif.autoscale.ask_groups import ByGroups
 from kwhatif.whatif.autoscale.node_groups_document import KnownGroups
 from kwhatif.whatif.autoscale.world_of import world_of
 from kwhatif.whatif.place.placing import Run
@@ -59,7 +58,7 @@ def until_quiet(
 
     Nodes come up ``provision`` seconds after they are asked for.
     """
-    state = _State(session, known, list(waiting), now)
+    state = _State(session.apart(), known, list(waiting), now)
     yield state.step("the scheduler is done")
     for _ in range(_MOST_ROUNDS):
         grown = yield from _scale_up(state, provision)
@@ -71,43 +70,19 @@ def _scale_up(state: _State, provision: int) -> Generator[QuietStep, None, bool]
     """Ask for nodes, wait for them, and let the scheduler use them; False if no group grows."""
     if not state.waiting:
         return False
-    loop = StaticAutoscaler().loop(state.world())
-    plan = loop.scale_up.plan
-    if not plan:
+    session, asked = state.session, ByGroups(state.known)
+    now, taken = state.now + timedelta(seconds=state.time), set(session.cluster.columns.names)
+    nodes = asked.ask(session, session.snapshot, state.waiting, now, taken.__contains__).nodes
+    if not nodes:
         return False
     state.grown = state.time
     state.time += provision
-    nodes, pods, names = _made(loop, plan)
-    groups = [_grown(group, names.get(group.name, ())) for group in state.known.groups]
-    state.known = replace(state.known, groups=NodeGroups(groups))
-    _go_on(state, [*state.session.cluster.columns.given, *nodes], [*_bound(state.session), *pods])
-    what = ", ".join(f"{each.group.name} from {each.size} to {each.to}" for each in plan)
+    state.known = asked.known
+    session.join([each.node for each in nodes], [pod for each in nodes for pod in each.pods])
+    _place(state)
+    what = ", ".join(f"{each.group} from {each.size} to {each.to}" for each in asked.sizes(session.snapshot))
     yield state.step(f"new nodes: {what}")
     return True
-
-
-def _made(loop: Loop, plan: Sequence[Resize]) -> tuple[list[Node], list[Pod], dict[str, tuple[str, ...]]]:
-    """The nodes of a plan, the pods that they bring, and the names of the nodes by group."""
-    nodes: list[Node] = []
-    pods: list[Pod] = []
-    names: dict[str, tuple[str, ...]] = {}
-    for resize in plan:
-        group = resize.group.name
-        names[group] = tuple(f"{group}-new-{number}" for number in range(resize.size + 1, resize.to + 1))
-        for name in names[group]:
-            node, infos = loop.templates[group].fresh(name)
-            labels = {key: value for key, value in (node.metadata.labels or {}).items() if key != TEMPLATE_MARK}
-            meta = structs.replace(node.metadata, labels=labels, uid=name)
-            nodes.append(structs.replace(node, metadata=meta))
-            for number, info in enumerate(infos):
-                own = structs.replace(info.pod.metadata, name=f"{info.pod.name}-{name}-{number}", uid=info.uid)
-                spec = structs.replace(info.pod.spec, node_name=name)
-                pods.append(structs.replace(info.pod, metadata=own, spec=spec))
-    return nodes, pods, names
-
-
-def _grown(group: NodeGroup, names: Sequence[str]) -> NodeGroup:
-    return replace(group, target=group.target + len(names), nodes=(*group.nodes, *names))
 
 
 def _scale_down(state: _State) -> Generator[QuietStep, None, bool]:
@@ -155,10 +130,13 @@ def _go_on(state: _State, nodes: Sequence[Node], pods: Sequence[Pod]) -> None:
     snapshot = state.session.snapshot.copy()
     snapshot.objects.put(Node, nodes)
     snapshot.objects.put(Pod, pods)
-    session = Session(snapshot, state.session.setup, covered=state.session.covered)
-    run = Run(session)
+    state.session = Session(snapshot, state.session.setup, covered=state.session.covered)
+    _place(state)
+
+
+def _place(state: _State) -> None:
+    run = Run(state.session)
     run.all_of([Asked(pod) for pod in state.waiting])
     homes = run.homes()
     state.waiting = [pod for pod in state.waiting if pod.key not in homes]
-    state.waiting += [victim.pod for victim in run.evicted if session.cluster.find(victim.uid) is None]
-    state.session = session
+    state.waiting += [victim.pod for victim in run.evicted if state.session.cluster.find(victim.uid) is None]
