@@ -17,7 +17,7 @@ function flowsOf() {
     if (from >= 0) {
       const made = FACTS.again.get(name);
       const again = to >= 0 ? to : made === undefined ? undefined : at[last][CLUSTER.podPlaces.get(made)];
-      const nowhere = COMPARES ? 'no node in B' : made === undefined ? 'gone for good' : 'no node';
+      const nowhere = COMPARES ? 'no node in B' : made === undefined ? 'evicted' : 'no node';
       add(end(from), end(again) || nowhere);
     } else if (COMPARES) add('no node in A', end(to));
   });
