@@ -49,6 +49,8 @@ def _found(report: PodReport) -> str:
         return f"finds a node only in the place of {counted(len(placement.victims), 'other pod')}"
     if placement.outcome in ("gated", "unclaimed", "skipped"):
         return f"is {placement.outcome}"
+    if placement.outcome == "autoscaled":
+        return f"finds no node that is there, but {placement.reason}"
     near = nearest(report.nodes)
     return f"finds no node; the nearest is {near.node}: {missing([near])}" if near else "finds no node"
 
