@@ -75,6 +75,7 @@ class Evaluation:
         self._prepare_filters(pod)
         self._prepare_scores(pod)
         self._seen = len(cluster.journal)
+        self._none_passed = -1  # how long the journal was when no node passed; -1 while one does
 
     # --- filters
 
@@ -170,6 +171,11 @@ class Evaluation:
             self.narrowed = np.array(sorted(row for row in found if row is not None), np.intp)
 
     @property
+    def narrows(self) -> bool:
+        """Whether a plugin narrows the choice of nodes for pods like this one."""
+        return any(isinstance(outcome, Narrowed) for outcome in self._outcomes.values())
+
+    @property
     def rejecting(self) -> tuple[str, ...]:
         """Who narrowed the choice; nobody, when a plugin refused the pod for good."""
         refusal = self.refusal
@@ -189,6 +195,27 @@ class Evaluation:
             self._local[rows] = self._static_local[rows] + self._local_scores(pod, view)
         for held in self._normalized_rows:
             held.raw[rows] = self._framework.ask_score(held.plugin, pod, view, held.state)
+
+    def none_passes(self, pod: PodInfo) -> bool:
+        """Whether no node passes all filters, and none of them meets an error."""
+        if self._none_passes_alone(pod):
+            return True
+        self.begin(pod)
+        return self.refusal is None and not self.passing(pod).any() and not self.troubled
+
+    def _none_passes_alone(self, pod: PodInfo) -> bool:
+        """Whether the filters that look at nodes one by one leave no node, whatever the others say.
+
+        Only nodes that changed since this was last asked are looked at, of those that may take such pods at all.
+        """
+        journal = self.cluster.journal
+        changed = journal[self._none_passed :]
+        if self._none_passed < 0 or (changed and self._node_ok[changed].any()):
+            self.refresh(pod)
+            self._none_passed = -1 if self.ok.any() else len(journal)
+        else:
+            self._none_passed = len(journal)
+        return self._none_passed >= 0
 
     def stale_rows(self) -> list[int]:
         """Rows whose answers are out of date."""

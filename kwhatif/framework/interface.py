@@ -187,6 +187,10 @@ class Plugin(Declaration, Generic[F, P]):
         """No node fits: make room, or say why not."""
         raise NotImplementedError
 
+    def may_make_room(self, pod: PodInfo) -> bool:
+        """Whether PostFilter might change anything for a pod like this one; False promises that it does not now."""
+        return True
+
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: F | None) -> P | Skip | Status:
         """Look at the pod and the feasible nodes once; SKIP leaves Score out, a Status is an error.
 

@@ -184,6 +184,11 @@ class Framework:
             reasons.extend(result.status.reasons)
         return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons)))
 
+    def may_make_room(self, pod: PodInfo) -> bool:
+        """Whether a PostFilter plugin might change anything for a pod like this one, were no node left for it."""
+        idle = self.turns(pod).idle
+        return any(plugin.name not in idle and plugin.may_make_room(pod) for plugin in self._at["postFilter"])
+
     # --- binding
 
     def states(self, pod: PodInfo, evaluation: Answers) -> States:

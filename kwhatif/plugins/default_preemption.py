@@ -53,6 +53,12 @@ class DefaultPreemption(Plugin[None, None]):
             yield of_percentage.invalid(0, "cannot be zero at the same time as minCandidateNodesAbsolute")
             yield of_absolute.invalid(0, "cannot be zero at the same time as minCandidateNodesPercentage")
 
+    def may_make_room(self, pod: PodInfo) -> bool:
+        """Whether there may be anybody to evict: a pod of lower priority, of all that ever were in the cluster."""
+        cluster = self.handle.cluster
+        never = pod.shape.spec.preemption_policy == "Never"
+        return not never and (cluster is None or bool((cluster.shapes.priorities < pod.priority).any()))
+
     def post_filter(self, pod: PodInfo, diagnosis: Diagnosis, state: None) -> PostFilterResult:
         result = self.handle.preempt(pod, diagnosis, self.handle.args)
         if result.status is None or not result.status.message:

@@ -9,6 +9,7 @@ Upstream: Scheduler in pkg/scheduler/scheduler.go, and handleSchedulingFailure i
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypedDict, TypeVar, Unpack
 
 from kwhatif.api.core import Node, Pod
@@ -58,6 +59,7 @@ class Driver:
         self._options = options
         self._schedulers: dict[str, Scheduler | None] = {}
         self._hints: dict[tuple[str, str], Hints] = {}
+        self._failed_at = 0, dict[int, Attempt]()
 
     # --- profiles
 
@@ -140,6 +142,23 @@ class Driver:
     def attempt(self, pod: PodInfo) -> Attempt:
         """One cycle and no more: nobody leaves for a pod that finds no node."""
         return self.of(pod).attempt(pod)
+
+    def in_vain(self, pod: PodInfo) -> bool:
+        """Whether an attempt could only fail and would leave everything as it is. False where that is not sure."""
+        return self.of(pod).in_vain(pod)
+
+    def failing(self, pod: PodInfo) -> Attempt | None:
+        """What an attempt ``in_vain`` comes to, worked out once for equal pods while no node changes; else None."""
+        if not self.in_vain(pod):
+            return None
+        changes, failed = self._failed_at
+        if changes != len(self.cluster.journal):
+            failed = {}
+            self._failed_at = len(self.cluster.journal), failed
+        index = pod.shape.index
+        if index not in failed:
+            failed[index] = self.decide(pod)
+        return replace(failed[index], pod=pod)
 
     def at_once(self, pod: PodInfo, *, to_the_end: bool = True) -> list[Attempt]:
         """Try a pod until it has found a node, or nothing is left that would help: at most ``MOST_ATTEMPTS`` times.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -264,11 +265,14 @@ class _Search:
         self.cluster = self._cluster = diagnosis.cluster
         self._evaluation = diagnosis.evaluation
         self._table = table
-        self._budgets = Budgets(diagnosis.cluster)
         self._nominated = nominated_pods(diagnosis.cluster, pod)
         self.failures: dict[str, int] = {}
         self.failed = 0
         self.pointless: list[str] = []
+
+    @cached_property
+    def _budgets(self) -> Budgets:
+        return Budgets(self._cluster)
 
     def run(self, args: Any) -> Candidates:
         """Candidates among the nodes where evicting pods might help, as many as ``args`` want (None: all).

@@ -172,6 +172,19 @@ class Scheduler:
         evaluation.begin(pod)
         return evaluation if evaluation.refusal is None else None
 
+    def in_vain(self, pod: PodInfo) -> bool:
+        """Whether an attempt could only fail and would leave everything as it is. False where that is not sure.
+
+        It costs next to nothing to ask again of pods that look alike while no node changes that may take them.
+        """
+        if pod.nominated or pod.shape.drift or self._extenders is not None or not len(self.cluster):
+            return False
+        if self.framework.pre_enqueue(pod) is not None or self.framework.may_make_room(pod):
+            return False
+        evaluation = self.evaluation(pod)
+        # Where the choice is narrowed, the next search would start elsewhere.
+        return not evaluation.narrows and evaluation.none_passes(pod)
+
     def diagnose(self, pod: PodInfo, evaluation: Evaluation, asking: Asking | None = None) -> Diagnosis:
         """Every node's verdict, for a pod whose PreFilter went through; with extenders, of the nodes looked at."""
         verdicts, considered = evaluation.verdicts(pod), evaluation.narrowed

@@ -51,6 +51,7 @@ def drained(
     run = _Drain(session, filters, scaler)
     before = run.requested_beside(names)
     nodes = tuple(run.node(name) for name in names)
+    run.placed.tell()
     after = with_consequences(session, run.placed.placements, run.placed.evicted, scaler)
     evicted = [each.pod for each in run.pods if each.outcome == "evicted"]
     placements = after.placements
@@ -176,8 +177,7 @@ class _Drain:
             self._told.append((told, taken))
             if taken is not None:
                 self._waiting.append(taken)
-        for taken in self._waiting:
-            self.placed.again(taken)
+        self.placed.again_all(self._waiting)
         self._become_ready()
 
     def _wait_for_nodes(self) -> bool:
@@ -210,7 +210,7 @@ class _Drain:
             return None
         asked = Asked(again, self._session.snapshot.source, owner=_owner(pod))
         self.asked.append(asked)
-        return self.placed.take(asked)
+        return self.placed.take(asked, told_later=True)
 
     def requested_beside(self, names: Sequence[str]) -> Amounts:
         """Allocatable and requested amounts on the other nodes that take pods."""

@@ -84,7 +84,7 @@ def _land(
         pod = with_claims(pod, cluster)
         info = cluster.shapes.info(pod)
         claimed = driver.scheduler(pod.spec.scheduler_name) is not None
-        attempt = driver.attempt(info) if claimed else Attempt(info)
+        attempt = (driver.failing(info) or driver.attempt(info)) if claimed else Attempt(info)
         landings[victim.key] = (info.key, "" if attempt.row is None else cluster.columns.names[attempt.row])
         if attempt.row is None:
             homeless.append(attempt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -102,6 +102,7 @@ class Run:
         """
         helper, driver, session = self._helper, self._session.driver, self._session
         while helper is not None and self._without:
+            self.tell()
             waiting = tuple(taken.asked.pod.key for taken in self._without.values())
             if self._asked_at == (self.left, waiting):
                 return
@@ -115,11 +116,16 @@ class Run:
                     taken.placement = replace(taken.placement, outcome="autoscaled")
                     self.placements[taken.index] = taken.placement
 
-    def take(self, asked: Asked) -> Taken:
-        """What becomes of one more pod, by itself; permits are waited for."""
+    def take(self, asked: Asked, *, told_later: bool = False) -> Taken:
+        """What becomes of one more pod, by itself; permits are waited for.
+
+        Why it fails where it cannot but fail may be ``told_later``, by ``tell``.
+        """
         info = self.ours(asked)
         if info is None:
             return Taken(asked, info, len(self.placements) - 1, self.placements[-1], self.left)
+        if told_later and self._session.driver.in_vain(info):
+            return self._came_to(asked, info, [Attempt(info)])
         taken = self.schedule(asked, info)
         self.wait()
         taken.placement = self.placements[taken.index]
@@ -130,6 +136,32 @@ class Run:
         taken.left = self.left
         if not taken.placement.good and taken.info is not None:
             self._try_again(taken)
+
+    def again_all(self, waiting: Iterable[Taken]) -> None:
+        """Try these pods once more, in this order, but for those for which that is in vain: ``tell`` says why."""
+        journal, changes, in_vain = self._session.cluster.journal, -1, set[int]()
+        for taken in waiting:
+            info = taken.info
+            if info is None:
+                continue
+            if len(journal) != changes:
+                changes, in_vain = len(journal), set()
+            if info.shape.index in in_vain:
+                continue
+            if self._session.driver.in_vain(info):
+                in_vain.add(info.shape.index)
+            else:
+                self.again(taken)
+
+    def tell(self) -> None:
+        """Why pods find no node that were not tried since that was in vain, as things are now."""
+        for taken in self._without.values():
+            info = taken.info
+            attempt = None if info is None else self._session.driver.failing(info)
+            if info is not None and attempt is not None:
+                self.taken[info.key] = attempt
+                taken.placement = placement_of(self._session, taken.asked, [attempt])
+                self.placements[taken.index] = taken.placement
 
     def _try_again(self, taken: Taken) -> None:
         assert taken.info is not None
@@ -161,8 +193,10 @@ class Run:
 
     def schedule(self, asked: Asked, info: PodInfo) -> Taken:
         """One more pod; it may have to wait for its permit."""
+        return self._came_to(asked, info, self._session.driver.at_once(info))
+
+    def _came_to(self, asked: Asked, info: PodInfo, attempts: list[Attempt]) -> Taken:
         index = len(self.placements)
-        attempts = self._session.driver.at_once(info)
         self._uids[info.key], self.taken[info.key] = info.uid, attempts[-1]
         self.evicted += [victim for attempt in attempts if attempt.nominated for victim in attempt.victims]
         if attempts[-1].waiting:
