@@ -101,7 +101,7 @@ def test_every_example_runs(path: str, tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "samples").symlink_to(TESTS.parent / "samples")
     (tmp_path / "day.jsonl.gz").symlink_to(TESTS / "data" / "recorded-day.jsonl.gz")
     monkeypatch.setattr("tests.cli.running.TESTS", tmp_path)
-    live = path == "snapshot dump"
+    live = path in ("snapshot dump", "snapshot record")
     with contextlib.chdir(tmp_path):
         if path == "snapshot reveal":
             Path("answer.txt").write_text("nothing of interest")

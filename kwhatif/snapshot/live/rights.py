@@ -28,7 +28,8 @@ def rights(
     plurals[""] += ["events"] if watch else []
     verbs = ["list", "watch"] if watch else ["list"]
     rules = [
-        {"apiGroups": [group], "resources": sorted(names), "verbs": [*verbs]} for group, names in sorted(plurals.items())
+        {"apiGroups": [group], "resources": sorted(names), "verbs": [*verbs]}
+        for group, names in sorted(plurals.items())
     ]
     # A list that is restricted to one name needs the right for that name alone.
     rules.append({"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [*CONFIG_MAPS], "verbs": ["list"]})
