@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[1] / "kwhatif"
 
 ORDER = (
     {"errors"},
-    {"bounds"},
+    {"bounds", "progress"},
     {"versions", "results", "golang"},
     {"api"},
     {"cel"},
@@ -40,7 +40,7 @@ RESULTS_ONLY = {"errors", "results"}
 FRONT_DOORS = {"__init__", "__main__"}
 """Modules at the top that lead into the rooms; what they import is up to them."""
 
-WITHOUT_NUMPY = {"errors", "bounds", "versions", "results", "golang", "api", "report", "cli"}
+WITHOUT_NUMPY = {"errors", "bounds", "progress", "versions", "results", "golang", "api", "report", "cli"}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import typer
 
 from kwhatif.cli.options import FeatureGates, Plugins, SkipUnknown, Tables, TablesOutput, argument, option
 from kwhatif.cli.output import finish, new_file, packed, rendered
-from kwhatif.cli.progress import Progress
+from kwhatif.progress import tracked
 
 if TYPE_CHECKING:
     from kwhatif.versions import Features
@@ -71,7 +71,6 @@ def conformance(
 
     outside = load_outside(plugin or ())
     notes = Notes()
-    progress = Progress()
     encoder = msgspec.json.Encoder()
     by_minor: dict[str, Features] = {}
     results = []
@@ -79,12 +78,11 @@ def conformance(
         out: IO[bytes] | None = None
         if answers is not None:
             out = stack.enter_context(packed(stack.enter_context(new_file(answers)), answers))
-        stack.callback(progress.clear)
         for file in scenario_files(files):
             tally = Tally(called(file), show)
             named = "" if kubernetes_version else minor_in_name(file)
-            for number, (where, scenario) in enumerate(read_scenarios(file), 1):
-                progress.show(f"{file}: scenario {number}")
+            replaying = tracked(read_scenarios(file), f"Replaying {called(file)}", "scenarios")
+            for where, scenario in replaying:
                 legacy = isinstance(scenario, Scenario) and scenario.policy is not None
                 minor = LEGACY_MINOR if legacy and not kubernetes_version else named
                 if minor not in by_minor:

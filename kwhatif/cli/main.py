@@ -19,7 +19,9 @@ from kwhatif.bounds import pods_to_make
 from kwhatif.cli.common import WrongWords
 from kwhatif.cli.lazy import LazyGroup
 from kwhatif.cli.output import finish, give_up_output, program, tell
+from kwhatif.cli.progress import progress
 from kwhatif.errors import KwhatifError, UnreadError
+from kwhatif.progress import shown_to
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "place": ("place", "Where would these pods go?"),
@@ -92,7 +94,7 @@ def _run() -> int:
         _complain("standard output is closed: there is nowhere to answer to")
         return 2
     try:
-        with pods_to_make():
+        with pods_to_make(), shown_to(progress()):
             code = app(prog_name=program(), standalone_mode=False)
     except UnreadError as error:
         return error.exit_code

@@ -13,6 +13,7 @@ import typer
 
 from kwhatif.cli.terminal import screen
 from kwhatif.errors import UnreadError, UsageError
+from kwhatif.progress import begun, clear
 from kwhatif.report.escape import clean, in_text
 from kwhatif.snapshot.format.drafts import draft_of, packed
 
@@ -54,6 +55,7 @@ def rendered(result: msgspec.Struct, output: str, blocks: Callable[[], list[Bloc
 
     Markdown and text have long tables in groups, unless ``everything`` is asked for.
     """
+    begun("Writing the answer")
     match output:
         case "json":
             from kwhatif.report.structured import as_json
@@ -79,6 +81,7 @@ def write(text: str) -> None:
 
     Raises UsageError if there is no room for it, as on a disk that is full, UnreadError if the reader went away.
     """
+    clear()
     try:
         raw = getattr(sys.stdout, "buffer", None)
         if raw is None:
@@ -104,6 +107,7 @@ def give_up_output() -> None:
 def tell(text: str) -> None:
     """A line on standard error, whatever characters a foreign name brings into it; nothing if that is closed."""
     # Without a file to print to, ``print`` would take standard output.
+    clear()
     if sys.stderr is not None:
         with contextlib.suppress(OSError):
             print(in_text(clean(text)), file=sys.stderr, flush=True)

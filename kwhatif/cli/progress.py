@@ -2,65 +2,110 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import threading
 import time
+from collections.abc import Callable
+from typing import TextIO
 
 from kwhatif.cli.output import tell
+from kwhatif.progress import clear
+from kwhatif.report.escape import clean, in_text
+
+PATIENCE, PAUSE = 1.0, 0.2
+"""Seconds before anything is shown, and between two lines about the same."""
 
 
 class Progress:
-    """One line on standard error that keeps changing, if somebody looks at it."""
+    """One line of a terminal that is written over and over."""
 
-    def __init__(self) -> None:
-        self._wanted = sys.stderr is not None and sys.stderr.isatty()
-        self._next = 0.0
+    def __init__(self, terminal: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._terminal, self._clock = terminal, clock
+        self._first = self._next = clock() + PATIENCE
         self._width = 0
 
+    def begun(self, doing: str) -> None:
+        """What is done from now on. What it takes the place of is no longer true, so this is not put off."""
+        self._next = self._first
+        self.show(doing)
+
+    def reached(self, doing: str, noun: str, done: int, of: int | None = None) -> None:
+        """How far it has come; most of the time it is too soon to say so."""
+        if self._clock() >= self._next:
+            self.show(f"{doing}: {done:,} {noun}" if of is None else f"{doing} {done:,} of {of:,} {noun}")
+
     def show(self, text: str) -> None:
-        if self._wanted and time.monotonic() >= self._next:
-            self._next = time.monotonic() + 0.2
-            sys.stderr.write(f"\r{text:<{self._width}}")
-            sys.stderr.flush()
-            self._width = len(text)
+        """The line, cut where the terminal ends, if it is time for one."""
+        now = self._clock()
+        if now < self._next:
+            return
+        self._next = now + PAUSE
+        text = in_text(clean(text))[: shutil.get_terminal_size().columns - 1]
+        self._write(f"\r{text:<{self._width}}")
+        self._width = len(text)
 
     def clear(self) -> None:
+        """Nothing is left of the line."""
         if self._width:
-            sys.stderr.write(f"\r{'':<{self._width}}\r")
-            sys.stderr.flush()
+            self._write(f"\r{'':<{self._width}}\r")
+            self._width = 0
+
+    def _write(self, text: str) -> None:
+        try:
+            self._terminal.write(text)
+            self._terminal.flush()
+        except OSError:
+            # It is gone: nobody looks on any more.
+            self._first = self._next = float("inf")
+
+
+def progress() -> Progress | None:
+    """The line for this command; None where nobody sees it change: in a pipe, in CI, while a shell completes words."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+    unwanted = os.environ.get("CI") or os.environ.get("TERM") == "dumb" or "_KWHATIF_COMPLETE" in os.environ
+    return None if unwanted else Progress(sys.stderr)
 
 
 class Watching:
     """What is told while a cluster is read, by several threads: a line that changes, and lines that stay."""
 
     def __init__(self) -> None:
-        self._line, self._lock = Progress(), threading.Lock()
+        clear()
+        self._line, self._lock = progress(), threading.Lock()
         self._counts: dict[str, str] = {}
         self._over = False
 
     def progress(self, kind: str, count: int, total: int | None) -> None:
         with self._lock:
-            if self._over:
-                return
             self._counts.pop(kind, None)
             self._counts[kind] = f"{kind} {count:,}" + ("" if total is None or total == count else f"/{total:,}")
-            self._line.show("reading " + ", ".join(list(self._counts.values())[-4:]))
+            self._show("Reading " + ", ".join(list(self._counts.values())[-4:]))
 
     def show(self, text: str) -> None:
         """The line that changes."""
         with self._lock:
-            if not self._over:
-                self._line.show(text)
+            self._show(text)
 
     def tell(self, text: str) -> None:
         with self._lock:
             if self._over:
                 return
-            self._line.clear()
+            self._clear()
             tell(f"note: {text}")
 
     def end(self) -> None:
         """Nothing is told from now on, whatever threads are left."""
         with self._lock:
-            self._line.clear()
+            self._clear()
             self._over = True
+
+    def _show(self, text: str) -> None:
+        if self._line is not None and not self._over:
+            self._line.show(text)
+
+    def _clear(self) -> None:
+        if self._line is not None:
+            self._line.clear()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from kwhatif.cli.options import option
 from kwhatif.cli.output import new_file, rendered
 from kwhatif.errors import UsageError
+from kwhatif.progress import begun
 
 if TYPE_CHECKING:
     from kwhatif.report.blocks import Block
@@ -60,6 +61,7 @@ def written(reports: Reports, result: Result, blocks: Callable[[], list[Block]])
 def page(result: Result) -> str:
     from kwhatif.report.html.page import html_page
 
+    begun("Writing the page")
     return html_page(result)
 
 

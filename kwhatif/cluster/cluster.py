@@ -20,6 +20,7 @@ from kwhatif.cluster.storage import Storage
 from kwhatif.cluster.tallies import Tallies
 from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.types import AnyArray, Int64Array
+from kwhatif.progress import tracked
 from kwhatif.versions import Features
 
 FINISHED = ("Succeeded", "Failed")
@@ -75,7 +76,7 @@ class Cluster:
         ``shapes`` may be those of an earlier cluster.
         """
         cluster = cls(objects.of(Node), ShapeTable(features) if shapes is None else shapes, objects)
-        for pod in objects.of(Pod):
+        for pod in tracked(objects.of(Pod), "Setting up", "pods"):
             if (pod.status.phase or "") in FINISHED:
                 continue
             try:

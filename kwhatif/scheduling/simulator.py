@@ -17,6 +17,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import claim_names
 from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.events import Event, Happening
+from kwhatif.progress import reached
 from kwhatif.scheduling.agenda import Agenda, Kind, next_tick
 from kwhatif.scheduling.arrivals import with_claims
 from kwhatif.scheduling.attempt import Attempt, rejectors_of
@@ -56,7 +57,7 @@ class Simulator:
         self._meanwhile: dict[str, list[Happening]] = {}
         self._state = 0
         self._tried_at: dict[str, int] = {}
-        self._patience = Patience()
+        self._patience, self._cycles = Patience(), 0
         self._told_claims: set[tuple[str, str]] = set()
         self._replacements = Replacements()
         self.queue = SchedulingQueue(
@@ -164,6 +165,8 @@ class Simulator:
         """One scheduling cycle, its binding, and what follows from both."""
         pod = queued.info
         self._tried_at[pod.uid] = self._state
+        self._cycles += 1
+        reached("Simulating", "cycles", self._cycles)
         nominated, changes = pod.nominated, len(self.cluster.devices.journal)
         attempt = self.outcome[pod.uid] = self.driver.attempt(pod)
         if attempt.waiting:

@@ -12,6 +12,7 @@ from kwhatif.api.kinds import GROUPS, KINDS, NAMESPACED, Kind, kept_whole, struc
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
+from kwhatif.progress import begun, reached
 from kwhatif.snapshot.foreign.internal_lists import converted
 from kwhatif.snapshot.foreign.kwok import is_recorded
 from kwhatif.snapshot.foreign.recorded_moment import Moment, State, rfc3339, state_at
@@ -51,6 +52,7 @@ class Collected:
     def __init__(self, namespace: str) -> None:
         self.snapshot = Snapshot()
         self.names: list[str] = []
+        self._doing = ""
         self.nothing = True
         self._namespace = namespace
         self._tree: Tree | None = None
@@ -61,6 +63,8 @@ class Collected:
         """What comes next is from this path, and if there is a ``tree``, from the dump there."""
         mine, self._tree = self.snapshot, tree
         self.names.append(called(path))
+        self._doing = f"Loading {called(path)}"
+        begun(self._doing)
         if tree is None:
             return
         self._recognised(tree.layout)
@@ -269,6 +273,7 @@ class Collected:
 
     def _put(self, listed: list[T], obj: T, key: tuple[str, ...], place: str) -> None:
         """Put an object into a list of its kind. Of those of one name the last counts, but of one dump the first."""
+        reached(self._doing, "objects", len(self._seen))
         here = (place, self._tree, len(listed))
         first = self._seen.setdefault(key, here)
         if first is here:

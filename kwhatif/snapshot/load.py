@@ -14,6 +14,7 @@ from kwhatif.api.kinds import GROUPS, NAMESPACED, TEMPLATES
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
+from kwhatif.progress import begun, tracked
 from kwhatif.snapshot.collected import Collected
 from kwhatif.snapshot.foreign.recorded_moment import recording_in, state_at
 from kwhatif.snapshot.foreign.recording import Recording, read_recording
@@ -118,7 +119,7 @@ def load_manifests(given: Sequence[str | Mapping[str, Any]], namespace: str = "d
         if is_snapshot(document, *head_of(document)):
             problem = f"expected manifests, found a whole {KIND}"
             raise InputError(problem, source=document.source, place="$.kind")
-        for item in items_of(document):
+        for item in tracked(items_of(document), f"Loading {document.source}", "objects"):
             manifest = _manifest(item, namespace)
             key = _identity(manifest.obj, item)
             place = seen.setdefault(key, len(manifests)) if manifest.obj.name else len(manifests)
@@ -140,6 +141,7 @@ def _documents(given: Sequence[str | Mapping[str, Any]]) -> Iterator[Document]:
     paths = once([each for each in given if isinstance(each, str)])
     for number, each in enumerate(given, 1):
         if isinstance(each, str):
+            begun(f"Loading {called(each)}")
             texts = read_paths([each], max_bytes=bounds.MANIFEST_BYTES)
             documents = [document for text in texts for document in read_documents(text, strictly=True)]
         else:

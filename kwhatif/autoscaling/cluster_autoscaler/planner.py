@@ -29,6 +29,7 @@ from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import SimulatedCl
 from kwhatif.autoscaling.cluster_autoscaler.utilization import Utilization
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray
+from kwhatif.progress import tracked
 
 NO_CANDIDATES, NOTHING_DELETED = "ScaleDownNoCandidates", "ScaleDownNoNodeDeleted"
 DELETE_STARTED, NOT_TRIED, IN_COOLDOWN = "ScaleDownNodeDeleteStarted", "ScaleDownNotTried", "ScaleDownInCooldown"
@@ -161,7 +162,7 @@ class Planner:
         destinations = np.zeros(len(simulated.cluster), np.bool_)
         destinations[[row for name in here if (row := simulated.row(name)) is not None]] = True
         most, counted = self._most_unneeded(world), 0
-        for name in eligible:
+        for name in tracked(eligible, "Trying", "nodes"):
             if counted >= most:
                 break
             removal = self._simulate(simulated, name, context, destinations)

@@ -23,6 +23,7 @@ from kwhatif.autoscaling.karpenter.requirement import Requirement
 from kwhatif.autoscaling.karpenter.requirements import Requirements, both
 from kwhatif.autoscaling.karpenter.scheduler import Round
 from kwhatif.autoscaling.karpenter.state import StateNode
+from kwhatif.progress import tracked
 
 METHODS = ("empty", "multi", "single")
 _MOST_AT_ONCE = 100
@@ -84,7 +85,8 @@ def alone(world: KarpenterWorld) -> tuple[Found, dict[str, Command], Mapping[str
     go, and how many nodes the budgets of each pool let go."""
     found = find_candidates(world, empty=False)
     budgets = allowed_disruptions(world.pools, world.cluster.nodes, world.now, "Underutilized")
-    asked = ((each.name, _considered(world, [each], found)) for each in found.candidates if each.pods)
+    candidates = tracked([each for each in found.candidates if each.pods], "Trying", "nodes")
+    asked = ((each.name, _considered(world, [each], found)) for each in candidates)
     commands = {name: command for name, command in asked if command is not None}
     return found, commands, budgets
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kwhatif.api.core import Pod
+from kwhatif.progress import tracked
 from kwhatif.results.backtest import BacktestResult
 from kwhatif.snapshot.foreign.recorded_moment import rfc3339
 from kwhatif.snapshot.foreign.recording import Recording
@@ -50,7 +51,7 @@ class Backtest(Question[BacktestResult]):
         replay = Replay(RecordedCluster(session), later)
         searches, account = Searches(replay.cluster), Account()
         judged = partial(judge.verdict, nodes=len(session.cluster), strangers=judge.strangers(session.setup))
-        for decision in decisions(recording, pods):
+        for decision in tracked(decisions(recording, pods), "Asking again for", "decisions"):
             asked = ask_again(replay, searches, decision)
             account.add(decision, asked, partial(judged, decision, between=replay.between(decision)))
         return account.result(session, searches, self.need)

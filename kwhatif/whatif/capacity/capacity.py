@@ -25,6 +25,7 @@ from kwhatif.cluster.storage import claim_names
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.errors import UsageError
 from kwhatif.framework.diagnosis import Diagnosis
+from kwhatif.progress import reached
 from kwhatif.results.added_nodes import ScaleUp
 from kwhatif.results.capacity import CapacityResult, LeftOver, NodeCapacity, QuotaRoom, ReasonCount
 from kwhatif.scheduling.attempt import Attempt
@@ -198,6 +199,7 @@ class _Filling:
         """
         fits = 0
         while fits < most:
+            reached("Counting", "copies fit", fits)
             if self._unit(fits + 1):
                 fits += 1
             elif not self._helped(fits + 1, min(max(fits, _ASKED_AT_LEAST), most - fits)):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from kwhatif.framework.evaluation import PluginScore
+from kwhatif.progress import tracked
 from kwhatif.results.added_nodes import ScaleUp
 from kwhatif.results.diff import Away, DecisionDiff, NodeScores, PodChange, Rule
 from kwhatif.results.diff import Side as SideResult
@@ -190,7 +191,7 @@ def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool 
     plans: list[RolloutPlan] = []
     gone: set[str] = set()
     left = set(expects)
-    for item in side.replayed.pods:
+    for item in tracked(side.replayed.pods, "Replaying", "pods"):
         if only_expected and not left:
             break
         left.discard(item.pod.key)

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from kwhatif.api.core import Pod
 from kwhatif.api.others import PodDisruptionBudget
 from kwhatif.cluster.cluster import FINISHED
+from kwhatif.progress import tracked
 from kwhatif.results.added_nodes import ScaleUp
 from kwhatif.results.drain import DrainedNode, DrainedPod, DrainResult, Remaining
 from kwhatif.results.place import Placement
@@ -50,7 +51,7 @@ def drained(
     """
     run = _Drain(session, filters, scaler)
     before = run.requested_beside(names)
-    nodes = tuple(run.node(name) for name in names)
+    nodes = tuple(run.node(name) for name in tracked(names, "Draining", "nodes"))
     run.placed.tell()
     after = with_consequences(session, run.placed.placements, run.placed.evicted, scaler)
     evicted = [each.pod for each in run.pods if each.outcome == "evicted"]

@@ -23,6 +23,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.errors import InputError
+from kwhatif.progress import tracked
 from kwhatif.results.amounts import counted
 from kwhatif.results.place import FailedCreate, Refusal, RefusedField
 from kwhatif.snapshot.format.model import Snapshot
@@ -144,7 +145,8 @@ class _Expansion:
                 if makes_pods(manifest.raw, self._templates) and manifest.obj.kind != "DaemonSet":
                     self._make_room(whole_of(manifest), str(manifest.origin))
         # Whoever applies definitions together with what they define does so first.
-        for manifest in sorted(self._manifests, key=lambda manifest: manifest.obj.kind != "CustomResourceDefinition"):
+        in_order = sorted(self._manifests, key=lambda manifest: manifest.obj.kind != "CustomResourceDefinition")
+        for manifest in tracked(in_order, "Expanding", "objects"):
             try:
                 self._take(whole_of(manifest), str(manifest.origin), anew=anew)
             except InputError as error:

@@ -17,6 +17,7 @@ from kwhatif.api.core import Pod
 from kwhatif.bounds import pods_to_make
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.progress import tracked
 from kwhatif.scheduling.arrivals import with_claims
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.replacements import Replacements
@@ -45,7 +46,8 @@ def outage(cluster: Cluster, setup: Setup, nodes: Collection[str]) -> tuple[int,
         if driver.scheduler(pod.spec.scheduler_name) is not None
     ]
     stranded = []
-    for old, info in driver.in_order(queue, lambda entry: entry[1]):
+    in_order = driver.in_order(queue, lambda entry: entry[1])
+    for old, info in tracked(in_order, "Placing", "pods of lost nodes"):
         attempt = driver.attempt(info)
         if not attempt.placed and attempt.gated is None:
             stranded.append(Stranded(old, _without_preemption(attempt.message)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.progress import tracked
 from kwhatif.results.place import Placement, Victim
 from kwhatif.scheduling.arrivals import with_claims
 from kwhatif.scheduling.attempt import Attempt
@@ -75,7 +76,7 @@ def _land(
     replacements = Replacements(taken=names.__contains__)
     landings: dict[str, Landing] = {}
     homeless: list[Attempt] = []
-    for victim in evicted:
+    for victim in tracked(evicted, "Replacing", "evicted pods"):
         # One that was on its way out already has been replaced, unless its controller waits for that.
         pod = None if victim.shape.terminating else replacements.at_once(victim)
         pod = pod or replacements.once_gone(victim)

@@ -13,6 +13,7 @@ from kwhatif.api.core import Pod
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.others import PersistentVolumeClaim
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.progress import tracked
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.in_words import devices_of, scores_at, victims_of
@@ -90,7 +91,8 @@ class Run:
     def all_of(self, asked: Sequence[Asked]) -> None:
         """Schedule pods in the scheduler's order, and wait for permits."""
         queue = [(item, info) for item in asked if (info := self.ours(item)) is not None]
-        for item, info in self._session.driver.in_order(queue, lambda entry: entry[1]):
+        in_order = self._session.driver.in_order(queue, lambda entry: entry[1])
+        for item, info in tracked(in_order, "Placing", "pods"):
             self.schedule(item, info)
         self.wait()
         self.help()
@@ -110,7 +112,8 @@ class Run:
             if not helper.helps(session, [as_left(self.taken[key]) for key in waiting]):
                 return
             queue = [(taken, taken.info) for taken in self._without.values() if taken.info is not None]
-            for taken, _ in driver.in_order(queue, lambda entry: entry[1]):
+            in_order = driver.in_order(queue, lambda entry: entry[1])
+            for taken, _ in tracked(in_order, "Placing", "pods on new nodes"):
                 self._try_again(taken)
                 if taken.placement.outcome == "placed":
                     taken.placement = replace(taken.placement, outcome="autoscaled")

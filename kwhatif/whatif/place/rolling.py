@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.world import name_of
+from kwhatif.progress import tracked
 from kwhatif.results.place import RolloutPlan
 from kwhatif.whatif.expand.as_result import planned
 from kwhatif.whatif.expand.expand import Rollout
@@ -28,7 +29,7 @@ def roll_out(rollout: Rollout, run: Run, asked: list[Asked]) -> RolloutPlan:
         return _placed(pod, taken)
 
     plan = rollout.begin(ready, run.homes())
-    for step in plan:
+    for step in tracked(plan, f"Rolling out {rollout.name}", "steps"):
         for claim in rollout.claims(step):
             run.claim(claim)
         for pod in step.creates:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kwhatif.bounds import pods_to_make
+from kwhatif.progress import begun
 from kwhatif.results.parts import Result
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Case, Question
@@ -158,6 +159,7 @@ def mapping(inquiry: Inquiry) -> Inquiry:
         from kwhatif.whatif.stages.mapping import look, map_of
 
         assert inquiry.result is not None
+        begun("Mapping the cluster")
         ends = [look((case.after or case.session).cluster, case.snapshot) for case in inquiry.cases]
         first = inquiry.cases[0].at_first
         looks = {"A": ends[0], "B": ends[1]} if len(ends) > 1 or first is None else {"before": first, "after": ends[0]}

@@ -16,6 +16,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.meta import Resource
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.errors import KwhatifError
+from kwhatif.progress import reached
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked, Session
@@ -234,6 +235,7 @@ class _Search:
             return False, set()
         left = self.left(items)
         self.steps += 1
+        reached("Trimming", "steps", self.steps, self.most_steps)
         self.work += len(left.objects)
         try:
             got = decide(left, self.setup, self.asked, self._shapes)

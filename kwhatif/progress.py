@@ -1,0 +1,72 @@
+"""How far a long piece of work has come, told to whoever looks on. Nobody does unless the command line has someone.
+
+Loops whose length matters go through ``tracked``; what takes long as a whole is ``begun``. A thread is nobody's to look
+on: the one who looks on is the context's, and a new thread begins with none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Onlooker(Protocol):
+    """Who looks on."""
+
+    def begun(self, doing: str) -> None:
+        """Something else is done from now on: ``Loading prod.json``."""
+
+    def reached(self, doing: str, noun: str, done: int, of: int | None) -> None:
+        """``done`` of these things are done, ``of`` so many if that is known: ``Placing 1,200 of 20,000 pods``."""
+
+    def clear(self) -> None:
+        """Something else is about to be printed."""
+
+
+_onlooker: ContextVar[Onlooker | None] = ContextVar("_onlooker", default=None)
+
+
+@contextmanager
+def shown_to(onlooker: Onlooker | None) -> Iterator[None]:
+    """Somebody looks on, or nobody, until this is over."""
+    token = _onlooker.set(onlooker)
+    try:
+        yield
+    finally:
+        clear()
+        _onlooker.reset(token)
+
+
+def begun(doing: str) -> None:
+    """Say what is done from now on."""
+    if (onlooker := _onlooker.get()) is not None:
+        onlooker.begun(doing)
+
+
+def reached(doing: str, noun: str, done: int, of: int | None = None) -> None:
+    """Say how far it has come, where no loop goes through all of it."""
+    if (onlooker := _onlooker.get()) is not None:
+        onlooker.reached(doing, noun, done, of)
+
+
+def tracked(items: Iterable[T], doing: str, noun: str) -> Iterable[T]:
+    """The items themselves, and while they are gone through, how far that is. Without an onlooker nothing is added."""
+    onlooker = _onlooker.get()
+    return items if onlooker is None else _watched(onlooker, items, doing, noun)
+
+
+def _watched(onlooker: Onlooker, items: Iterable[T], doing: str, noun: str) -> Iterator[T]:
+    of = len(items) if isinstance(items, Collection) else None
+    for done, item in enumerate(items):
+        onlooker.reached(doing, noun, done, of)
+        yield item
+
+
+def clear() -> None:
+    """Take away what is shown, since something else is about to be printed."""
+    if (onlooker := _onlooker.get()) is not None:
+        onlooker.clear()
