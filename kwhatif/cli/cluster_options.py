@@ -13,7 +13,7 @@ import typer
 from kwhatif import bounds
 from kwhatif.cli.options import option, seconds
 from kwhatif.cli.output import program
-from kwhatif.cli.progress import Watching
+from kwhatif.cli.progress_line import Watching
 from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.inputs import NO_CLUSTER
 

@@ -19,7 +19,7 @@ from kwhatif.bounds import pods_to_make
 from kwhatif.cli.common import WrongWords
 from kwhatif.cli.lazy import LazyGroup
 from kwhatif.cli.output import finish, give_up_output, program, tell
-from kwhatif.cli.progress import progress
+from kwhatif.cli.progress_line import progress
 from kwhatif.errors import KwhatifError, UnreadError
 from kwhatif.progress import shown_to
 

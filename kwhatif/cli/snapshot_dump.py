@@ -11,7 +11,7 @@ from kwhatif.cli.cluster_options import DumpOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import SnapshotOutput, option
 from kwhatif.cli.output import say
-from kwhatif.cli.progress import Watching
+from kwhatif.cli.progress_line import Watching
 from kwhatif.cli.redaction import check_apart, redacted_snapshot
 from kwhatif.errors import ClusterError, UsageError
 from kwhatif.whatif.stages.notes import Notes

@@ -13,7 +13,7 @@ from kwhatif.cli.cluster_options import DumpOptions
 from kwhatif.cli.grouped import Without, grouped
 from kwhatif.cli.options import option, seconds
 from kwhatif.cli.output import say
-from kwhatif.cli.progress import Watching
+from kwhatif.cli.progress_line import Watching
 from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.notes import Notes
 

@@ -12,8 +12,8 @@ import pytest
 from kwhatif import progress
 from kwhatif.bounds import in_time
 from kwhatif.cli.output import tell, write
-from kwhatif.cli.progress import Progress
-from kwhatif.cli.progress import progress as line_of_command
+from kwhatif.cli.progress_line import Progress
+from kwhatif.cli.progress_line import progress as line_of_command
 from tests.cli.running import CLUSTER, run
 
 
