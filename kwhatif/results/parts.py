@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from kwhatif.results.amounts import counted
 from kwhatif.results.cluster_map import ClusterMap
 
 API_VERSION = "kwhatif.dev/v1"
@@ -19,14 +20,28 @@ class Value(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
 
 
 class Gap(Value, frozen=True, kw_only=True):
-    """Something the answer stands on that is missing or not modelled, and the pods it touches."""
+    """Something the answer stands on that is missing or not modelled, and the pods it touches.
+
+    ``effect`` says what was assumed instead; ``closed_by`` are commands whose output, read besides the snapshot, would
+    tell.
+    """
 
     what: str
     effect: str
     pods: tuple[str, ...] = ()
+    closed_by: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.effect}"
+        return f"{self.what}: {self.consequence}"
+
+    @property
+    def consequence(self) -> str:
+        """What was assumed, and how to know better; of several commands the first."""
+        if not self.closed_by:
+            return self.effect
+        first, *others = self.closed_by
+        alike = f", and the like for {counted(len(others), 'other kind')}" if others else ""
+        return f"{self.effect}; closed by {first}{alike}"
 
 
 class Fidelity(Value, frozen=True, kw_only=True):

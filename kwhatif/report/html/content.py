@@ -106,7 +106,12 @@ def stands_on(result: Result) -> list[dict[str, Any]]:
             "side": side if len(told) > 1 else "",
             "lines": [standing(each), *edited(each.edits)],
             "gaps": [
-                {"what": gap.what, "effect": gap.effect, "pods": gap.pods[:MOST_PODS_OF_A_GAP], "number": len(gap.pods)}
+                {
+                    "what": gap.what,
+                    "effect": gap.consequence,
+                    "pods": gap.pods[:MOST_PODS_OF_A_GAP],
+                    "number": len(gap.pods),
+                }
                 for gap in sorted(each.gaps, key=lambda gap: not gap.pods)
             ],
         }

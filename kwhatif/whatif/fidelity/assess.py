@@ -16,6 +16,7 @@ from kwhatif.results.parts import Fidelity, Gap
 from kwhatif.results.place import Placement
 from kwhatif.versions import minor_of
 from kwhatif.whatif.expand.expand import Rollout
+from kwhatif.whatif.fidelity.closing import closed_by
 from kwhatif.whatif.fidelity.extender_calls import extender_gaps
 from kwhatif.whatif.fidelity.left_out import template_gap, unknown_gap
 from kwhatif.whatif.fidelity.server_gaps import absence, doubt_gaps, priority_gaps, server_gaps, update_gaps
@@ -132,6 +133,7 @@ def _pod_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
             what=why,
             effect="what other pods take up counts as free, and nothing is known of their labels and affinities",
             pods=_keys(asked, lambda item: True) or ("<cluster>",),
+            closed_by=closed_by(session.snapshot, "Pod"),
         )
 
 
@@ -143,7 +145,10 @@ def _budget_gap(session: Session, placements: Sequence[Placement], evicted: Sequ
         preempting = [p for p in placements if p.victims]
         victims = (victim.pod for p in preempting for victim in p.victims)
         yield Gap(
-            what=why, effect=effect, pods=tuple(dict.fromkeys((*evicted, *(p.pod for p in preempting), *victims)))
+            what=why,
+            effect=effect,
+            pods=tuple(dict.fromkeys((*evicted, *(p.pod for p in preempting), *victims))),
+            closed_by=closed_by(session.snapshot, _BUDGET),
         )
 
 
@@ -166,7 +171,7 @@ def _kind_gaps(session: Session, asked: Sequence[Asked]) -> Iterator[Gap]:
         needs.append((item.pod.key, by_shape[shape]))
     for kind, why in missing.items():
         touched = tuple(key for key, needed in needs if kind in needed)
-        yield Gap(what=why, effect=_uses(readings[kind]), pods=touched)
+        yield Gap(what=why, effect=_uses(readings[kind]), pods=touched, closed_by=closed_by(session.snapshot, kind))
 
 
 def _needs(session: Session, asked: Asked) -> frozenset[str]:

@@ -13,6 +13,7 @@ from kwhatif.api.kinds import TEMPLATES
 from kwhatif.results.parts import Gap
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.expand.expand import Rollout
+from kwhatif.whatif.fidelity.closing import closed_by
 from kwhatif.whatif.session import Asked
 
 Touches = Callable[[Asked], bool]
@@ -84,7 +85,12 @@ def priority_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[
             for item in asked
             if item.unknown_class or (not item.pod.spec.priority_class_name and made_anew(item, snapshot))
         )
-        yield Gap(what=why, effect="pods get their priority from it", pods=tuple(touched))
+        yield Gap(
+            what=why,
+            effect="pods get their priority from it",
+            pods=tuple(touched),
+            closed_by=closed_by(snapshot, "PriorityClass"),
+        )
         return
     for item in asked:
         if item.unknown_class:
@@ -102,7 +108,12 @@ def update_gaps(snapshot: Snapshot, covered: Collection[str], rollouts: Sequence
         # Of a list that may lack some, those of the workload's own namespace are there.
         if of_kind and kind not in covered:
             what = absence(snapshot, covered, kind)
-            yield Gap(what=what, effect="which pods an update replaces is not known", pods=tuple(of_kind))
+            yield Gap(
+                what=what,
+                effect="which pods an update replaces is not known",
+                pods=tuple(of_kind),
+                closed_by=closed_by(snapshot, kind),
+            )
 
 
 def server_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[Asked]) -> Iterator[Gap]:
@@ -123,7 +134,12 @@ def server_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[As
         effect = "what the API server would fill in, change or refuse by them is not known"
         if len(kinds) == 1:
             effect = LOOKED_UP[kinds[0]][1]
-        yield Gap(what=f"the snapshot holds no {', '.join(kinds)}", effect=effect, pods=pods)
+        yield Gap(
+            what=f"the snapshot holds no {', '.join(kinds)}",
+            effect=effect,
+            pods=pods,
+            closed_by=closed_by(snapshot, *kinds),
+        )
     for kind, why in sorted(snapshot.unreadable.items()):
         if kind in TEMPLATES.keys() - LOOKED_UP.keys():
             pods = tuple(item.pod.key for item in asked if item.owner.startswith(f"{kind} "))

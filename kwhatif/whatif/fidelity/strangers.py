@@ -10,6 +10,7 @@ from kwhatif.cluster.cluster import FINISHED
 from kwhatif.results.amounts import counted
 from kwhatif.results.parts import Gap
 from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.whatif.fidelity.closing import closed_by
 from kwhatif.whatif.fidelity.ownership import Owners
 from kwhatif.whatif.session import Asked
 
@@ -23,6 +24,7 @@ def stranger_gaps(snapshot: Snapshot, asked: Sequence[Asked], *, more: bool = Fa
             what=f"{name} is not in the snapshot, though {there}",
             effect="it is taken to be new, and they to stay beside its new pods",
             pods=() if more else tuple(item.pod.key for item in asked if item.owner == name),
+            closed_by=closed_by(snapshot, name.partition(" ")[0]),
         )
 
 
