@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kwhatif.api.kinds import READ
+
 Spec = dict[str, Any]
 
 REGION = "eu-central-1"
@@ -22,9 +24,18 @@ ZONES = tuple(REGION + letter for letter in "abc")
 POOLS = (*(f"general-purpose-{number}" for number in range(9)), "accelerated")
 TEAMS = tuple(f"team-{name}" for name in ("checkout", "search", "payments", "recommendations", "identity"))
 REPLICAS = 40
+NAMES = {
+    "Namespace": [(name,) for name in (*TEAMS, "kube-system")],
+    "ServiceAccount": [("default", name) for name in (*TEAMS, "kube-system")],
+}
+"""The objects that are no more than their names: name, and namespace."""
+
 DAEMONS = ("aws-node", "kube-proxy")
 # Of a node's 7,910m and 29 GiB eighteen of these take nine tenths.
 SIZES = (("150m", "512Mi"), ("250m", "1Gi"), ("400m", "1536Mi"), ("500m", "2Gi"), ("650m", "2560Mi"))
+DUMPED = [kind.name for kind in READ]
+"""A dump asks for all kinds, and most clusters have none of some."""
+
 ZONE = "topology.kubernetes.io/zone"
 
 
@@ -151,6 +162,11 @@ def _daemon_set(name: str) -> Spec:
     }
 
 
+def _named(kind: str, name: str, namespace: str = "") -> Spec:
+    where = {"namespace": namespace} if namespace else {}
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "uid": f"{kind}-{namespace}-{name}", **where}}
+
+
 def _budget(app: int) -> Spec:
     return {
         "apiVersion": "policy/v1",
@@ -174,6 +190,8 @@ def fleet(nodes: int, each: int) -> Spec:
         "kind": "ClusterSnapshot",
         "metadata": {"source": "made", "takenAt": "2026-11-20T00:00:00Z", "kubernetesVersion": "v1.34.0"},
         "objects": {
+            **dict.fromkeys(DUMPED, ()),
+            **{kind: [_named(kind, *names) for names in known] for kind, known in NAMES.items()},
             "Node": list(map(_node, range(nodes))),
             "Pod": list(_pods(nodes, each)),
             "DaemonSet": list(map(_daemon_set, DAEMONS)),

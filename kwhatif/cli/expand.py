@@ -9,7 +9,7 @@ import typer
 from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import ManifestFiles, Namespace, SendingOptions, Strict, Tables
+from kwhatif.cli.options import Everything, ManifestFiles, Namespace, SendingOptions, Strict, Tables
 from kwhatif.cli.output import check_stdin, finish, rendered
 from kwhatif.whatif.stages.inputs import Engine, Inputs
 
@@ -27,6 +27,7 @@ def expand(
     output: Annotated[
         Tables, typer.Option("-o", "--output", help="The format to print; yaml is the pods and claims alone.")
     ] = Tables.table,
+    everything: Everything = False,
     *,
     cluster: ClusterOptions,
     strict: Strict = False,
@@ -44,14 +45,14 @@ def expand(
     source = cluster.given()
     check_stdin(*files, source, *(edits.edits or ()))
     result = ask(Expand(), Case(Inputs(source, files, namespace, edits or None, reading), Engine(strict=strict)))
-    finish(_rendered(result, output), result.exit_code, result.notes)
+    finish(_rendered(result, output, everything), result.exit_code, result.notes)
 
 
-def _rendered(result: ExpandResult, output: Tables) -> str:
+def _rendered(result: ExpandResult, output: Tables, everything: bool) -> str:
     if output is Tables.yaml:
         from kwhatif.report.structured import as_documents
 
         return as_documents([*(pod.object for pod in result.pods), *result.claims])
     from kwhatif.report.expand_text import expand_blocks
 
-    return rendered(result, output, lambda: expand_blocks(result))
+    return rendered(result, output, lambda: expand_blocks(result), everything=everything)

@@ -116,5 +116,6 @@ def explain(
     asked = Inputs(source, before, namespace or "default", edits or None, reading, mapped=is_mapped(reports))
     result = ask(question, Case(asked, engine))
     written(reports, result, lambda: explain_blocks(result, everything=everything))
-    text = rendered(result, output, lambda: explain_blocks(result, everything=everything))
+    blocks = explain_blocks(result, everything=everything)
+    text = rendered(result, output, lambda: blocks, everything=everything)
     finish(text, result.exit_code, result.notes)

@@ -51,5 +51,6 @@ def explained(
         raise UsageError(f"--report {name}=FILE is not for --explain: {', '.join(FORMATS)} are")
     result = ask(AsTried(run, words), case)
     written(reports, result, lambda: explain_blocks(result, everything=everything))
-    text = rendered(result, output, lambda: explain_blocks(result, everything=everything))
+    blocks = explain_blocks(result, everything=everything)
+    text = rendered(result, output, lambda: blocks, everything=everything)
     finish(text, result.exit_code, result.notes)

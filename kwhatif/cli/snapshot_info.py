@@ -10,7 +10,7 @@ import typer
 from kwhatif.cli.cluster_options import ClusterOptions
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import Without, grouped
-from kwhatif.cli.options import Tables, TablesOutput, argument, option
+from kwhatif.cli.options import Everything, Tables, TablesOutput, argument, option
 from kwhatif.cli.output import finish, rendered
 from kwhatif.cli.reports import ReportFiles, is_mapped, reports_of, written
 from kwhatif.errors import UsageError
@@ -37,6 +37,7 @@ def info(
     nodes: Annotated[bool, typer.Option("--nodes", help="List each node, too.")] = False,
     report: ReportFiles = None,
     output: TablesOutput = Tables.table,
+    everything: Everything = False,
     *,
     cluster: Annotated[ClusterOptions, Without("snapshot")],
     edits: EditOptions,
@@ -75,4 +76,5 @@ def info(
     )
     result.noted(notes)
     written(reports, result, lambda: info_blocks(result))
-    finish(rendered(result, output, lambda: info_blocks(result)), result.exit_code, notes)
+    text = rendered(result, output, lambda: info_blocks(result), everything=everything)
+    finish(text, result.exit_code, notes)

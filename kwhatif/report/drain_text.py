@@ -65,6 +65,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
             _share(each.resource, each.requested_after, each.allocatable),
         )
         for each in result.remaining
+        if each.requested_before or each.requested_after
     ]
     blocks += titled("THE OTHER NODES", ("resource", "allocatable", "requested before", "requested after"), left)
     blocks.append(Verdict(_summary(result), not result.exit_code))

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from kwhatif.report.blocks import NONE, Block, Grouping, Heading, Lines, Table, joined, titled
 from kwhatif.report.fidelity_text import edited
+from kwhatif.report.grouping import MOST_ROWS
 from kwhatif.results.amounts import counted
 from kwhatif.results.expand import ExpandResult
 from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan
 
 
 def expand_blocks(result: ExpandResult) -> list[Block]:
-    """The pods, a row for each thing that was done to one; the first row of a pod names it."""
+    """The pods, a row for each thing that was done to one; the first row of a pod names it, of many pods each."""
+    long = len(result.pods) > MOST_ROWS
     blocks: list[Block] = []
     rows: list[tuple[str, ...]] = []
     for pod in result.pods:
@@ -20,9 +22,11 @@ def expand_blocks(result: ExpandResult) -> list[Block]:
         changes = [(f"{change.path}: {change.text}", change.step) for change in pod.changes]
         for change in changes or [(NONE, NONE)]:
             rows.append((*named, *change))
-            named = ("",) * len(named)
+            if not long:
+                named = ("",) * len(named)
     if rows:
-        blocks.append(Table(("namespace", "pod", "made by", "from", "change", "by"), tuple(rows)))
+        grouping = Grouping("pod", (0, 2, 3, 4, 5), (1,)) if long else None
+        blocks.append(Table(("namespace", "pod", "made by", "from", "change", "by"), tuple(rows), grouping=grouping))
     blocks += [*rollout_blocks(result.rollouts, steps=True), *refusal_blocks(result.refusals, result.failed)]
     parts = [counted(len(result.pods), "pod")]
     if result.claims:

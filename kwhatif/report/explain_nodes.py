@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
-from kwhatif.report.blocks import Block, Heading, Lines, Table
+from kwhatif.report.blocks import Block, Grouping, Heading, Lines, Table
 from kwhatif.report.grouping import ranged, skeleton
 from kwhatif.report.node_names import several
 from kwhatif.results.amounts import counted, some
@@ -66,7 +66,7 @@ def rejected_blocks(nodes: Sequence[NodeReport], total: int | None, *, everythin
         headers, rows = (*headers[:-2], headers[-1]), tuple((*row[:-2], row[-1]) for row in rows)
         yield Table(headers, rows, names_from=1, nodes=(0,))
     else:
-        yield Table(headers, rows, names_from=1, nodes=(0, len(plugins) + 2))
+        yield Table(headers, rows, names_from=1, grouping=Grouping("row"), nodes=(0, len(plugins) + 2))
     left = groups[len(shown) :]
     more = f"{counted(sum(map(len, left)), 'more node')} in {counted(len(left), 'row')}; " if left else ""
     if left or any(len(group) > 1 for group in shown):
@@ -158,6 +158,7 @@ def feasible_blocks(nodes: Sequence[NodeReport], total: int | None, *, everythin
             for row in shown
         ),
         names_from=4,
+        grouping=Grouping("row"),
         nodes=(1,),
     )
     lines = ["Scores are raw / from 0 to 100 / times weight."] if differing else []

@@ -16,6 +16,9 @@ _WORTH_IT = 8
 _LONG_BEGINNING = 12
 """The same of a common beginning, without which names are harder to tell."""
 
+_NO_NAMES = ("", "-", "nowhere")
+"""What stands in a cell where there is no node."""
+
 _SEVERAL = re.compile(r"(\d+ nodes: )?(.*?)( and \d+ more)?")
 
 
@@ -58,7 +61,7 @@ def endings(blocks: Sequence[Block]) -> list[Block]:
 def _names(cell: str) -> tuple[str, list[str], str]:
     """What stands before names of nodes, these, and what stands behind them."""
     before, names, behind = _SEVERAL.fullmatch(cell.replace("\n", " ")).groups("")  # type: ignore[union-attr]
-    told = [name for name in names.split(", ") if name and not re.search(r"[\s<>*]|^-$", name)]
+    told = [name for name in names.split(", ") if name not in _NO_NAMES and not re.search(r"[\s<>*]", name)]
     return before, told, behind
 
 

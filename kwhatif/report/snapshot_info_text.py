@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, joined, titled
+from kwhatif.report.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, joined, titled
 from kwhatif.results.amounts import counted, lasted, spell_amount
 from kwhatif.results.snapshot_info import InfoResult, NodeUse, ResourceUse
 
@@ -56,9 +56,12 @@ def _nodes(result: InfoResult) -> Iterator[Block]:
                 *(_share(by_name.get(name)) for name in _IN_GROUPS),
             )
         )
-    yield Table(("pool", "zone", "nodes", "ready", "cordoned", "pods", *_IN_GROUPS), tuple(rows))
+    yield Table(
+        ("pool", "zone", "nodes", "ready", "cordoned", "pods", *_IN_GROUPS), tuple(rows), grouping=Grouping("group")
+    )
     headers = ("node", "pool", "zone", "status", "pods", *_IN_GROUPS, "others", "taints")
-    yield from titled("EACH NODE (requested/allocatable)", headers, map(_node, result.nodes))
+    each = map(_node, result.nodes)
+    yield from titled("EACH NODE (requested/allocatable)", headers, each, grouping=Grouping("node"), nodes=(0,))
 
 
 def _node(node: NodeUse) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from kwhatif.report.blocks import Block, Commands, Facts, Heading, Lines, Table, Verdict
 from kwhatif.report.escape import clean, in_text
-from kwhatif.report.grouping import MOST_GROUPS, MOST_ROWS, shortened
+from kwhatif.report.grouping import shortened
 from kwhatif.report.node_names import endings
 from kwhatif.report.screen import Screen
 
@@ -16,6 +16,9 @@ SIGHT = 24
 
 MOST_LINES = 60
 """How long a report may get that has tables in groups, as far as fewer groups make it shorter."""
+
+_SHORTER = ((16, 8), (12, 6), (8, 4), (6, 3), (4, 2), (2, 1), (1, 1))
+"""Most rows and most groups of a table, tried one after the other until the report is short enough."""
 
 PLAIN = Screen()
 
@@ -31,12 +34,15 @@ def text_of(
     if screen.width is not None and not full_names:
         whole = endings(whole)
     lines = _lines(whole, screen)
-    if not everything and (told := shortened(whole)) != whole:
-        lines = _lines(told, screen)
-        for most in (8, 6, 4, 3, 2, 1):
-            if len(lines) <= MOST_LINES:
-                break
-            lines = _lines(shortened(whole, min(2 * most, MOST_ROWS), min(most, MOST_GROUPS)), screen)
+    if everything:
+        return in_text("\n".join([*lines, ""]))
+    # Where no table is so long that it is grouped, wrapped lines may still make a report too long for a terminal.
+    grouped = (told := shortened(whole)) != whole
+    lines = _lines(told, screen) if grouped else lines
+    for rows, groups in _SHORTER if grouped or screen.width is not None else ():
+        if len(lines) <= MOST_LINES:
+            break
+        lines = _lines(shortened(whole, rows, groups), screen)
     return in_text("\n".join([*lines, ""]))
 
 
