@@ -11,10 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.api.kinds import Objects
+from kwhatif.api.meta import Resource
+from kwhatif.cluster.claim_store import Devices
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.owners import Owners
 from kwhatif.cluster.shapes import PodInfo
-from tests.builders import FEATURES, GPU, ZONE, cluster_of, node, pod, pods_on
+from kwhatif.cluster.storage import Storage
+from tests.builders import FEATURES, GPU, ZONE, cluster_of, node, pod, pods_on, service
 from tests.cluster.test_tally import specs_of
+from tests.device_builders import device_class
+from tests.storage_builders import claim
 from tests.strategies import NODE_NAMES, Scenario, scenarios
 
 
@@ -274,3 +280,18 @@ def test_where_a_bound_pod_runs_is_no_part_of_its_shape() -> None:
     cluster = cluster_of([node("a"), node("b")], [pod("p", on="a"), pod("q", on="b")])
     shapes = {info.shape for info, _ in cluster.pods()}
     assert shapes == {cluster.shapes.info(pod("waiting")).shape}
+
+
+@pytest.mark.parametrize(
+    "obj", [service("s", {"app": "a"}), claim("c"), device_class()], ids=lambda obj: type(obj).__name__
+)
+def test_a_cluster_reads_again_what_follows_from_the_kinds_that_changed_and_nothing_else(obj: Resource) -> None:
+    cluster = cluster_of([node("n")], pods_on({"n": 1}))
+    before = {name: getattr(cluster, name) for name in ("owners", "storage", "devices")}
+    cluster.objects.add(obj)
+    cluster.reread({type(obj).__name__})
+    anew = [name for name, old in before.items() if getattr(cluster, name) is not old]
+    kinds = {"owners": Owners.KINDS, "storage": Storage.KINDS, "devices": Devices.KINDS}
+    assert anew == [name for name, read in kinds.items() if type(obj).__name__ in read]
+    assert len(anew) == 1
+    assert sum(1 for _ in cluster.pods()) == 1
