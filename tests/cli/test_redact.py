@@ -35,6 +35,7 @@ def private(folder: Path) -> tuple[str, str]:
 def same_but_for_origins(text: str) -> str:
     """The text without what it says of the files it is about, and without uids made up from names."""
     text = re.sub(r"(?:Origin:|\"origin\":|origin:|\"uid\":).*", "", text)
+    text = re.sub(r"kwhatif place \S+ --snapshot \S+", "kwhatif place", text)
     return re.sub(r" from .*, taken|\"source\": .*|source: .*", "", text)
 
 

@@ -139,7 +139,7 @@ def test_native_resources_cannot_be_ignored() -> None:
         pytest.param(
             [pod("r", on="a", cpu="3500m")],
             pod(cpu="750m"),
-            ["cpu: asks 750m, free 500m of 4, short 250m"],
+            ["cpu: asks 750m, free 500m of 4000m, short 250m"],
             id="millicores",
         ),
         pytest.param(
@@ -151,7 +151,7 @@ def test_native_resources_cannot_be_ignored() -> None:
         pytest.param(
             [pod("r", on="a", cpu="4500m")],
             pod(cpu="1"),
-            ["cpu: asks 1, free -500m of 4, short 1500m"],
+            ["cpu: asks 1000m, free -500m of 4000m, short 1500m"],
             id="a node that promised too much",
         ),
         pytest.param(

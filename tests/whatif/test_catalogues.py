@@ -121,5 +121,5 @@ def test_a_wrong_file_is_refused_with_the_place(tmp_path: Path, value: Any, mess
 
 
 def test_one_source_has_to_be_named() -> None:
-    assert "expected one of --snapshot" in refused("autoscale", "catalogue")
+    assert "name the cluster" in refused("autoscale", "catalogue")
     assert "go together" in refused("autoscale", "catalogue", "--ec2-types", "x")
