@@ -24,7 +24,7 @@ ZONES = tuple(REGION + letter for letter in "abc")
 POOLS = (*(f"general-purpose-{number}" for number in range(9)), "accelerated")
 TEAMS = tuple(f"team-{name}" for name in ("checkout", "search", "payments", "recommendations", "identity"))
 REPLICAS = 40
-NAMES = {
+NAMES: dict[str, list[tuple[str, ...]]] = {
     "Namespace": [(name,) for name in (*TEAMS, "kube-system")],
     "ServiceAccount": [("default", name) for name in (*TEAMS, "kube-system")],
 }
