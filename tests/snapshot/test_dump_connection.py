@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -250,7 +251,13 @@ def test_an_interruption_leaves_nothing_and_does_not_wait_for_the_server(server:
     config, out = server.kubeconfig(tmp_path), tmp_path / "out"
     out.mkdir()
     words = ["snapshot", "dump", "--kubeconfig", config, "-o", str(out / "c.json"), "--chunk-size", "50"]
-    running = subprocess.Popen([sys.executable, "-m", "kwhatif", *words], stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [sys.executable, "-m", "kwhatif", *words],
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell has what it runs in the background ignore interruptions, which is inherited.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
     assert server.seen.wait(120)
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=120)
