@@ -26,14 +26,12 @@ from kwhatif.snapshot.foreign.recording_lines import (
     KIND_OF_PATH,
     About,
     Head,
-    ListOfObjects,
-    Missing,
+    Line,
     ObjectMeta,
     decoded,
     is_recording,
     version_of,
 )
-from kwhatif.snapshot.format.model import Metadata
 from kwhatif.snapshot.read.documents import Origin
 from kwhatif.snapshot.read.files import called
 from kwhatif.snapshot.read.items import Item, inside
@@ -90,18 +88,7 @@ def recording_in(path: str) -> tuple[Lines, Moment] | None:
         raise error.at(called(file)) from None
 
 
-class _Event(msgspec.Struct):
-    type: str
-    object: Head
-
-
-class _Line(msgspec.Struct):
-    at: float
-    kind: str
-    list: ListOfObjects | None = None
-    event: _Event | None = None
-    cluster: Metadata | None = None
-    missing: Missing | None = None
+_Line = Line[Head]
 
 
 class _Told(msgspec.Struct):

@@ -24,29 +24,15 @@ from kwhatif.snapshot.foreign.recording_lines import (
     KIND_OF_PATH,
     About,
     Head,
-    ListOfObjects,
-    Missing,
+    Line,
     decoded,
     version_of,
 )
-from kwhatif.snapshot.format.model import Metadata
 from kwhatif.snapshot.read.documents import Origin
 from kwhatif.snapshot.read.items import Item, inside
 from kwhatif.snapshot.read.lines import Lines
 
-
-class _Event(msgspec.Struct):
-    type: str
-    object: msgspec.Raw
-
-
-class _Line(msgspec.Struct):
-    at: float
-    kind: str
-    list: ListOfObjects | None = None
-    event: _Event | None = None
-    cluster: Metadata | None = None
-    missing: Missing | None = None
+_Line = Line[msgspec.Raw]
 
 
 @dataclass(frozen=True, slots=True)

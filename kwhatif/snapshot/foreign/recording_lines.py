@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -53,6 +53,11 @@ class ListOfObjects(msgspec.Struct):
     items: list[msgspec.Raw] = []
 
 
+class WatchEvent(msgspec.Struct, Generic[T]):
+    type: str
+    object: T
+
+
 class Missing(msgspec.Struct):
     """A kind was not followed from ``since`` to ``until``, for ``why``; ``lost`` are changes that no later line tells.
 
@@ -63,6 +68,17 @@ class Missing(msgspec.Struct):
     why: str
     until: float | None = None
     lost: bool = True
+
+
+class Line(msgspec.Struct, Generic[T]):
+    """A line of which the object of an event is read as a ``T``."""
+
+    at: float
+    kind: str
+    list: ListOfObjects | None = None
+    event: WatchEvent[T] | None = None
+    cluster: Metadata | None = None
+    missing: Missing | None = None
 
 
 def is_recording(data: bytes) -> bool:

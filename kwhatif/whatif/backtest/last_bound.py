@@ -64,16 +64,16 @@ def _asked(
 ) -> Asked:
     """The pod as the last one that was bound in its second; if that leads elsewhere, as the first one."""
     asked = Asked(why="the pod belongs to a scheduler that none of the profiles is")
-    if not cluster.session.setup.queues(pod):
+    if not cluster.decides_about(pod):
         return asked
     for agreement, off in ((judge.SAME, [pod]), (NEAR, same_second)):
-        before = _take_off(cluster, off)
+        _take_off(cluster, off)
         attempt = cluster.ask(_unbound(pod))
         asked.states += 1
         found = judge.agreement(decision, attempt, cluster.names)
         if not found and searches.lead_to(decision, attempt):
             found = SEARCH
-        for each in before:
+        for each in off:
             cluster.apply("Pod", (each.namespace, each.name), each)
         if asked.guess is None:
             asked.guess, asked.answer = attempt, judge.answer_in_words(attempt, cluster.names)
@@ -83,11 +83,10 @@ def _asked(
     return asked
 
 
-def _take_off(cluster: RecordedCluster, pods: Sequence[Pod]) -> list[Pod]:
-    """The pods are no longer bound; they themselves, as they were."""
+def _take_off(cluster: RecordedCluster, pods: Sequence[Pod]) -> None:
+    """The pods are no longer bound."""
     for pod in pods:
         cluster.apply("Pod", (pod.namespace, pod.name), _unbound(pod))
-    return list(pods)
 
 
 def _unbound(pod: Pod) -> Pod:

@@ -112,11 +112,12 @@ class Replay:
         """
         pods = self.cluster.pods_on(decision.nominated)
         victims = [pod for pod in pods if pod.key in decision.victims]
-        behind = self.cluster.with_budgets_of(victims, pods) if order is Order.budgets_behind else []
+        alike = self.cluster.with_budgets_of(victims, pods) if order is Order.budgets_behind else []
+        behind = {pod.key for pod in alike}
         for pod in pods:
-            if pod in victims:
+            if pod.key in decision.victims:
                 place = 2
-            elif pod in behind:
+            elif pod.key in behind:
                 place = 3
             else:
                 place = int(pod.metadata.deletion_timestamp is not None or pod.key in decision.perhaps)
