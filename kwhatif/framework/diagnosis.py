@@ -37,6 +37,10 @@ class Answers(Protocol):
 
     reached: frozenset[str]
 
+    @property
+    def looks_around(self) -> bool:
+        """Whether a filter asks where other pods are."""
+
     def made_by(self, plugin: Any, /) -> object:
         """What a plugin's PreFilter made for the pod; None where it made nothing."""
 

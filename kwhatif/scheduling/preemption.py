@@ -8,7 +8,7 @@ Upstream: pkg/scheduler/framework/preemption/preemption.go and plugins/defaultpr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,12 +18,14 @@ import numpy as np
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import Change, NodeView
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
-from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
+from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.framework.diagnosis import Diagnosis, fit_message
 from kwhatif.framework.evaluation import change_of, nominated_pods
 from kwhatif.framework.interface import PostFilterResult
 from kwhatif.framework.status import Code, Status
 from kwhatif.scheduling.budgets import Budgets
+from kwhatif.scheduling.candidate_nodes import CRITERIA, FIRST_BY_NAME, NONE, PRIORITY_SHIFT, Candidates, choose
+from kwhatif.scheduling.tried import Tried
 from kwhatif.scheduling.victims import Claim, VictimTable, by_importance
 
 if TYPE_CHECKING:
@@ -32,74 +34,8 @@ if TYPE_CHECKING:
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "no candidate node for preemption"
-PRIORITY_SHIFT = 2**31
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Nodes that would do, c of them, in the order found.
-
-    rows         intp[c]
-    violations   int64[c], evictions that a budget does not allow
-    top          int64[c], the highest priority among the victims
-    priorities   int64[c], the sum of the victims' priorities, shifted to be positive
-    count        int64[c], number of victims
-    start        int64[c], the earliest start among the victims of highest priority
-    gone         bool[c, P] and broken bool[c, P]: which of a node's pods have to go, and which break a budget
-    """
-
-    rows: IntpArray
-    violations: Int64Array
-    top: Int64Array
-    priorities: Int64Array
-    count: Int64Array
-    start: Int64Array
-    gone: BoolArray
-    broken: BoolArray
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def part(self, places: IntpArray | BoolArray) -> Candidates:
-        return Candidates(*(getattr(self, name)[places] for name in self.__slots__))
-
-    def plus(self, other: Candidates) -> Candidates:
-        width = max(self.gone.shape[1], other.gone.shape[1])
-        return Candidates(
-            *(np.concatenate([_widened(getattr(c, name), width) for c in (self, other)]) for name in self.__slots__)
-        )
-
-
-def _widened(array: AnyArray, width: int) -> AnyArray:
-    return array if array.ndim == 1 else np.pad(array, ((0, 0), (0, width - array.shape[1])))
-
-
-CRITERIA: tuple[tuple[str, Callable[[Candidates], Int64Array]], ...] = (
-    ("fewest budget violations", lambda c: -c.violations),
-    ("lowest highest priority", lambda c: -c.top),
-    ("smallest sum of priorities", lambda c: -c.priorities),
-    ("fewest victims", lambda c: -c.count),
-    ("latest start of the most important", lambda c: c.start),
-)
-"""How a node is chosen, in this order; more is better (upstream: pickOneNodeForPreemption)."""
-
-FIRST_BY_NAME = "first by name"
-
-
-def choose(candidates: Candidates, name_rank: IntpArray) -> tuple[int, str]:
-    """The place of the best candidate and the criterion that decided; the first by name among equals."""
-    left = np.argsort(name_rank[candidates.rows])
-    if len(left) == 1:
-        return 0, "only candidate"
-    for name, measure in CRITERIA:
-        values = measure(candidates)[left]
-        left = left[values == values.max()]
-        if len(left) == 1:
-            return int(left[0]), name
-    if candidates.start[left[0]] == NEVER_STARTED:
-        # Upstream takes the present moment instead, which is later for the node it looks at later.
-        return int(left[-1]), CRITERIA[-1][0]
-    return int(left[0]), FIRST_BY_NAME
+_TRIED = 32
+"""For so many kinds of preemptors it is kept what evictions come to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +61,7 @@ class Preemption:
 
     def __init__(self, extenders: Extenders | None = None) -> None:
         self._tables: dict[int, VictimTable] = {}
+        self._tried: dict[int, Tried] = {}
         self._extenders = extenders
 
     def __call__(self, pod: PodInfo, diagnosis: Diagnosis, args: Any) -> PostFilterResult:
@@ -132,9 +69,13 @@ class Preemption:
         reason = ineligible(pod, diagnosis)
         if reason:
             return PostFilterResult(Status.unschedulable(reason))
-        search = _Search(pod, diagnosis, self._table(diagnosis))
+        search = _Search(pod, diagnosis, self._table(diagnosis), self._tried_for(diagnosis))
         candidates = search.run(args)
         if not len(candidates):
+            if search.tried is not None:
+                # Nodes tell why they would not do when they are tried.
+                search = _Search(pod, diagnosis, self._table(diagnosis))
+                search.run(args)
             return PostFilterResult(search.refusal())
         if self._extenders is not None:
             return self._after_extenders(self._extenders, search, candidates)
@@ -194,6 +135,20 @@ class Preemption:
         if table is None or table.columns is not cluster.columns:
             table = self._tables[id(cluster)] = VictimTable(cluster)
         return table
+
+    def _tried_for(self, diagnosis: Diagnosis) -> Tried | None:
+        """What is known of evictions for pods like this one; None where it may be otherwise for each of them."""
+        evaluation, cluster = diagnosis.evaluation, diagnosis.cluster
+        if evaluation.looks_around:
+            return None
+        tried = self._tried.pop(id(evaluation), None)
+        if tried is None or tried.evaluation is not evaluation:
+            if len(self._tried) >= _TRIED:
+                del self._tried[next(iter(self._tried))]
+            tried = Tried(evaluation, cluster)
+        self._tried[id(evaluation)] = tried
+        tried.catch_up()
+        return tried
 
 
 def measured(claims: Mapping[str, Claim], cluster: Cluster) -> Candidates:
@@ -256,15 +211,17 @@ class _Search:
     """The dry run for one pod.
 
     ``failures`` is a histogram of reasons over the ``failed`` nodes seen so far; ``pointless`` names nodes that the
-    pod fits on as they are, which only a PreFilter that speaks for Filter leads to.
+    pod fits on as they are, which only a PreFilter that speaks for Filter leads to. Nodes of which is known what they
+    came to when they were ``tried`` are in neither.
     """
 
-    def __init__(self, pod: PodInfo, diagnosis: Diagnosis, table: VictimTable) -> None:
+    def __init__(self, pod: PodInfo, diagnosis: Diagnosis, table: VictimTable, tried: Tried | None = None) -> None:
         self._pod = pod
         self._diagnosis = diagnosis
         self.cluster = self._cluster = diagnosis.cluster
         self._evaluation = diagnosis.evaluation
         self._table = table
+        self.tried = tried
         self._nominated = nominated_pods(diagnosis.cluster, pod)
         self.failures: dict[str, int] = {}
         self.failed = 0
@@ -281,17 +238,19 @@ class _Search:
         """
         rows = self._diagnosis.preemptable()
         enough = len(rows) + 1 if args is None else wanted_candidates(len(rows), args)
-        found = _NONE
-        step = max(enough, 64)
-        for first in range(0, len(rows), step):
-            batch = self._on(rows[first : first + step])
-            found = found.plus(batch) if len(found) else batch
+        found = NONE
+        first, missing = 0, enough
+        while first < len(rows):
+            step = max(missing, 64)
+            found = found.plus(self._among(rows[first : first + step]))
+            first += step
             clean = found.violations == 0
             total = np.minimum(np.cumsum(clean), enough) + np.minimum(np.cumsum(~clean), enough)
             done = np.flatnonzero(np.logical_or.accumulate(clean) & (total >= enough))
             if len(done):
                 found = found.part(np.arange(done[0] + 1))
                 break
+            missing = enough - int(total[-1]) if len(total) else enough
         clean = found.violations == 0
         return found.part(np.concatenate([np.flatnonzero(clean)[:enough], np.flatnonzero(~clean)[:enough]]))
 
@@ -310,6 +269,20 @@ class _Search:
             histogram[NOT_HELPFUL] = histogram.get(NOT_HELPFUL, 0) + absent
         return fit_message(len(self._cluster), histogram)
 
+    def _among(self, rows: IntpArray) -> Candidates:
+        """Candidates among ``rows``, in their order; only those are tried that are not known."""
+        if self.tried is None:
+            return self._on(rows)
+        # Of nodes where others are nominated it depends on these, and is not kept.
+        promised = np.array(list(self._nominated), np.intp)
+        self.tried.forget(promised)
+        unknown = rows[self.tried.unknown(rows)]
+        if len(unknown):
+            self.tried.keep(unknown, self._on(unknown))
+        found = self.tried.among(rows)
+        self.tried.forget(promised)
+        return found
+
     def _on(self, rows: IntpArray) -> Candidates:
         """Candidates among ``rows``, in their order."""
         shapes, there = self._table.on(rows)
@@ -320,7 +293,7 @@ class _Search:
             self._fail(NO_VICTIMS, int(np.count_nonzero(~possible)))
             rows, shapes, victims = rows[possible], shapes[possible], victims[possible]
         if not len(rows):
-            return _NONE
+            return NONE
         change = self._without(rows, shapes, victims)
         fits = self._fits(rows, change)
         if not fits.all():
@@ -328,7 +301,7 @@ class _Search:
             self._explain(rows[out], change.part(out))
             rows, victims, change = rows[fits], victims[fits], change.part(fits)
         if not len(rows):
-            return _NONE
+            return NONE
         violating = self._violating(rows, victims)
         gone = self._reprieve(rows, change, victims, violating)
         needed = gone.any(axis=1)
@@ -336,7 +309,7 @@ class _Search:
             self.pointless += [self._cluster.columns.names[row] for row in rows[~needed]]
             left = np.flatnonzero(needed)
             rows, change, gone, violating = rows[left], change.part(left), gone[left], violating[left]
-        return self._measured(rows, change.shapes, gone, violating) if len(rows) else _NONE
+        return self._measured(rows, change.shapes, gone, violating) if len(rows) else NONE
 
     def _measured(self, rows: IntpArray, shapes: IntpArray, gone: BoolArray, violating: BoolArray) -> Candidates:
         priority = np.where(gone, self._cluster.shapes.priorities[shapes], np.iinfo(np.int64).min)
@@ -480,11 +453,3 @@ class _Search:
     def _fail(self, reason: str, count: int, nodes: int | None = None) -> None:
         self.failures[reason] = self.failures.get(reason, 0) + count
         self.failed += count if nodes is None else nodes
-
-
-def _none() -> Candidates:
-    rows, number, flags = np.zeros(0, np.intp), np.zeros(0, np.int64), np.zeros((0, 0), np.bool_)
-    return Candidates(rows, number, number, number, number, number, flags, flags)
-
-
-_NONE = _none()

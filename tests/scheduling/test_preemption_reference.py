@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
@@ -60,3 +61,32 @@ def test_the_search_agrees_with_one_that_moves_pods_one_by_one(scenario: Scenari
     event(f"violations: {expected.best.violations if expected.best else None}")
     event(f"victims: {len(expected.best.victims) if expected.best else None}")
     agree(Preemption()(pod, diagnosis, args), expected, len(cluster))
+
+
+@given(crowds(max_nodes=6), st.integers(1, 3), st.lists(st.booleans(), min_size=3, max_size=6))
+def test_what_is_kept_between_preemptors_that_look_alike_changes_nothing(
+    scenario: Scenario, enough: int, placed: list[bool]
+) -> None:
+    """Each is nominated, and some are placed once their victims have left, before the next one is looked at."""
+    cluster = scenario.cluster()
+    scheduler = scheduler_for(cluster)
+    keeping = Preemption()
+    args = DefaultPreemptionArgs(min_candidate_nodes_percentage=0, min_candidate_nodes_absolute=enough)
+    for number, place in enumerate(placed):
+        meta = msgspec.structs.replace(scenario.pending[-1].metadata, name=f"again-{number}", uid=f"again-{number}")
+        pod = cluster.shapes.info(msgspec.structs.replace(scenario.pending[-1], metadata=meta))
+        diagnosis = diagnosis_of(scheduler, pod)
+        found = keeping(pod, diagnosis, args)
+        assert found == Preemption()(pod, diagnosis, args)
+        if found.status is not None:
+            return
+        for victim in found.victims:
+            cluster.leave(victim.uid)
+        cluster.nominate(pod, found.nominated)
+        row = cluster.columns.row(found.nominated)
+        assert row is not None
+        everywhere = scheduler.everywhere(pod)
+        if place and everywhere is not None and everywhere.passing(pod)[row]:
+            cluster.assume(pod, row)
+            cluster.denominate(pod.uid)
+        event(f"preemptors: {number + 1}")

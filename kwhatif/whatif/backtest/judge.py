@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.preemption import FIRST_BY_NAME, Preemption
+from kwhatif.scheduling.candidate_nodes import FIRST_BY_NAME
+from kwhatif.scheduling.preemption import Preemption
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.foreign.recording import Change
 from kwhatif.whatif.backtest.decisions import Decision
