@@ -88,6 +88,12 @@ check: $(INSTALLED_DEV) ## everything CI runs: lint, format, types, tests
 	$(BIN)/mypy
 	@$(MAKE) --no-print-directory test
 
+.PHONY: docs
+docs: $(INSTALLED) ## make the documents a site in build/site, with pictures and reports of real runs
+	$(LOCKED) .ci/requirements-docs.txt
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --config-file .ci/site/mkdocs.yml
+	@echo build/site/index.html
+
 RECORDINGS = $(wildcard $(CONFORMANCE)/*.jsonl.gz)
 
 .PHONY: conformance
@@ -134,6 +140,7 @@ lock: ## renew .ci/requirements*.txt when dependencies have changed (ARGS=--upgr
 	$(COMPILE) --constraints .ci/requirements-dev.txt --group build -o .ci/requirements.txt
 	$(COMPILE) --constraints .ci/requirements-dev.txt --group browser -o .ci/requirements-browser.txt
 	$(COMPILE) --constraints .ci/requirements-dev.txt --group release -o .ci/requirements-release.txt
+	$(COMPILE) --constraints .ci/requirements-dev.txt --group docs -o .ci/requirements-docs.txt
 
 .PHONY: clean
 clean: ## remove everything that was made here

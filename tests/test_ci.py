@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "samples" / "gate"
 ACTION = yaml.safe_load((ROOT / ".github/actions/gate/action.yml").read_text())
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"] if "run" in step}
-LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-release.txt", "requirements-browser.txt")
+LOCKS = tuple(f"requirements{which}.txt" for which in ("", "-dev", "-release", "-browser", "-docs"))
 EXPRESSION = re.compile(r"\$\{\{ (.*?) \}\}")
 NOW = "2026-03-01T12:00:00Z"
 

@@ -21,7 +21,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 TESTED_ELSEWHERE = {"edits.md", "policy.md"}
 DOCUMENTS = [
     example
-    for path in sorted((ROOT / "docs").glob("*.md"))
+    for path in sorted((ROOT / "docs").glob("**/*.md"))
     if path.name not in TESTED_ELSEWHERE
     for example in examples(path.read_text("utf-8"))
 ]

@@ -131,8 +131,14 @@ def _with_files(callback: Callable[..., Any], added: frozenset[str], metavar: st
 
 
 def _format_options(command: Any, takes_manifests: bool, ctx: Any, formatter: Any) -> None:
-    """Arguments, the command's own options, and those of each group."""
-    records = {param.name: (param, param.get_help_record(ctx)) for param in command.get_params(ctx)}
+    for title, rows in sections(command, takes_manifests, ctx):
+        with formatter.section(title):
+            formatter.write_dl(rows)
+
+
+def sections(command: Any, takes_manifests: bool, ctx: Any) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Arguments, the command's own options, and those of each group: title -> how each is written, and its help."""
+    records = {param.name: (param, _record(param, ctx)) for param in command.get_params(ctx)}
     groups = [group for group in GROUPS if takes_manifests or group[0] != "Manifests"]
     known = {name for _, names in groups for name in names}
     arguments = [record for param, record in records.values() if record and param.param_type_name == "argument"]
@@ -141,14 +147,22 @@ def _format_options(command: Any, takes_manifests: bool, ctx: Any, formatter: An
         for name, (param, record) in records.items()
         if record and param.param_type_name != "argument" and name not in known
     ]
-    sections = [("Arguments", arguments), ("Options", own)]
-    sections += [
-        (title, [records[name][1] for name in names if name in records and records[name][1]]) for title, names in groups
+    found = [("Arguments", arguments), ("Options", own)]
+    found += [
+        (title, [record for name in names if name in records and (record := records[name][1])])
+        for title, names in groups
     ]
-    for title, rows in sections:
-        if rows:
-            with formatter.section(title):
-                formatter.write_dl(rows)
+    return [(title, rows) for title, rows in found if rows]
+
+
+def _record(param: Any, ctx: Any) -> tuple[str, str] | None:
+    """How a parameter is written, and its help. An argument is what its metavar says, without a type of Python."""
+    record = param.get_help_record(ctx)
+    if record is None or param.param_type_name != "argument":
+        return record  # type: ignore[no-any-return]
+    metavar = param.metavar or param.name.upper()
+    many, optional = "..." * (param.nargs != 1), not param.required
+    return (f"[{metavar}]{many}" if optional else f"{metavar}{many}"), record[1]
 
 
 def _format_examples(path: str, ctx: Any, formatter: Any) -> None:

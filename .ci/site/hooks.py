@@ -1,0 +1,97 @@
+"""What mkdocs is told: which pages there are beside ``docs``, and what becomes of each."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from pictures import Picture, commands, illustrated, taken
+from reference import pages
+from repository import DOCS, ROOT, linked, outside, relinked, site_path
+
+REPORTS = {
+    "reports/gate.html": (
+        "a gate",
+        "gate samples/gate/head --base samples/gate/base --snapshot samples/gate/snapshot.json",
+    ),
+    "reports/place.html": (
+        "placements",
+        "place samples/manifests/web.yaml samples/manifests/urgent.yaml samples/manifests/too-big.yaml "
+        "--snapshot samples/cluster",
+    ),
+    "reports/diff.html": (
+        "two policies",
+        "diff --snapshot samples/cluster --policy default --policy samples/policies/most-allocated.yaml --replay all",
+    ),
+}
+"""Path on the site -> what it is of, and the command that makes it."""
+
+_pictures: dict[str, Picture] = {}
+
+
+def on_config(config: Any) -> Any:
+    """Decisions are listed as they are found."""
+    found = [{_title(path): f"decisions/{path.name}"} for path in sorted((DOCS / "decisions").glob("*.md"))]
+    config.nav[-1]["The project"].append({"Decisions": found})
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    texts = {f"docs/{file.src_uri}": file.content_string for file in files.documentation_pages()}
+    for path in outside():
+        texts[path] = (ROOT / path).read_text("utf-8")
+        files.append(File.generated(config, site_path(path), content=texts[path]))
+    for path, text in pages().items():
+        texts[path] = text
+        files.append(File.generated(config, path, content=text))
+    for target in sorted({target for page, text in texts.items() for target in linked(text, page).values()}):
+        if (
+            not target.endswith(".md")
+            and (ROOT / target).is_file()
+            and files.get_file_from_path(site_path(target)) is None
+        ):
+            files.append(File.generated(config, site_path(target), abs_src_path=str(ROOT / target)))
+    _pictures.update(taken([command for text in texts.values() for command in commands(text)]))
+    for picture in _pictures.values():
+        files.append(File.generated(config, picture.name, content=picture.svg()))
+    for path, (_, command) in REPORTS.items():
+        files.append(File.generated(config, path, content=_report(command)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    uri = page.file.src_uri
+    if uri.startswith("reference/"):
+        return markdown
+    source = next((path for path in outside() if site_path(path) == uri), f"docs/{uri}")
+    if uri == "report.md":
+        made = ", ".join(f"[{what}]({path})" for path, (what, _) in REPORTS.items())
+        markdown += f"\nPages to click through, made from the samples: {made}.\n"
+        return illustrated(markdown, _pictures, "")
+    return illustrated(relinked(markdown, source), _pictures, "../" * uri.count("/"))
+
+
+def _title(path: Path) -> str:
+    return path.read_text("utf-8").split("\n", 1)[0].removeprefix("# ")
+
+
+def _report(command: str) -> bytes:
+    with tempfile.TemporaryDirectory() as directory:
+        target = Path(directory) / "report.html"
+        done = subprocess.run(
+            [sys.executable, "-m", "kwhatif", *command.split(), "--report", f"html={target}"],
+            cwd=ROOT,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f"kwhatif {command}: {done.stderr}")
+        return target.read_bytes()

@@ -1,0 +1,97 @@
+"""Reference pages made from the code: commands with their options, rules of the gate, plugins, documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import typer
+from repository import ROOT
+
+from kwhatif.cli.examples import EXAMPLES
+
+MADE = "*Made from the code.*"
+
+
+def pages() -> dict[str, str]:
+    """Path on the site -> Markdown."""
+    made: dict[str, Callable[[], Iterator[str]]] = {
+        "commands": _commands,
+        "gate-rules": _gate_rules,
+        "plugins": _plugins,
+        "documents": _documents,
+    }
+    return {f"reference/{name}.md": "\n".join(lines()) + "\n" for name, lines in made.items()}
+
+
+def _commands() -> Iterator[str]:
+    from kwhatif.cli.main import app
+
+    yield from ("# Commands", "", MADE, "")
+    yield from _command(typer.main.get_command(app), "kwhatif", None)
+
+
+def _command(command: Any, path: str, above: Any) -> Iterator[str]:
+    from kwhatif.cli.common import TAKING_MANIFESTS, sections
+
+    name = path.removeprefix("kwhatif").strip()
+    context = command.make_context(path.split()[-1], [], parent=above, resilient_parsing=True)
+    yield from (f"## {path}", "", command.help or "", "")
+    for title, rows in sections(command, name in TAKING_MANIFESTS, context):
+        yield from ("", f"**{title}**", "", "| | |", "| --- | --- |")
+        yield from (f"| `{_code(written)}` | {_cell(said)} |" for written, said in rows)
+    if examples := EXAMPLES.get(name):
+        yield from ("", "```sh", *(f"kwhatif {name} {words}" for words in examples), "```")
+    yield ""
+    for each in getattr(command, "list_commands", lambda _: [])(context):
+        yield from _command(command.get_command(context, each), f"{path} {each}", context)
+
+
+def _code(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _cell(text: str) -> str:
+    return _code(text).replace("<", "&lt;")
+
+
+def _gate_rules() -> Iterator[str]:
+    from kwhatif.whatif.gate.registry import in_tree
+
+    yield from ("# Rules of the gate", "", MADE + " How they are set: [the gate](../gate.md).", "")
+    for name, rule in sorted(in_tree().items()):
+        schema = msgspec.json.schema(rule.parameters)["$defs"][rule.parameters.__name__]
+        yield from (f"## {name}", "", rule.purpose, "", "| parameter | default | |", "| --- | --- | --- |")
+        for parameter, said in schema["properties"].items():
+            yield f"| `{parameter}` | `{json.dumps(said.get('default'))}` | {_cell(said.get('description', ''))} |"
+        yield ""
+
+
+def _plugins() -> Iterator[str]:
+    from kwhatif.framework.interface import Plugin
+    from kwhatif.plugins import in_tree_plugins
+    from kwhatif.versions import SUPPORTED_MINORS, features_of
+
+    newest = features_of(SUPPORTED_MINORS[-1])
+    yield from ("# Scheduler plugins", "", f"{MADE} Points and defaults are those of {SUPPORTED_MINORS[-1]}.", "")
+    yield from ("| plugin | extension points | on by default | modelled |", "| --- | --- | --- | --- |")
+    for name, plugin in sorted(in_tree_plugins().items()):
+        modelled = "yes" if issubclass(plugin, Plugin) else "no"
+        default = "yes" if plugin.default is not None else ""
+        yield f"| {name} | {', '.join(plugin.points(newest))} | {default} | {modelled} |"
+
+
+def _documents() -> Iterator[str]:
+    yield from (
+        "# Documents",
+        "",
+        f"{MADE} Formats of our own, each with its JSON Schema.",
+        "",
+        "| schema | |",
+        "| --- | --- |",
+    )
+    for path in sorted((ROOT / "schemas").glob("*.json")):
+        said = json.loads(path.read_text("utf-8"))
+        yield f"| [{path.name}](../schemas/{path.name}) | {_cell(said.get('description', ''))} |"

@@ -1,0 +1,98 @@
+"""What the site of the documents is made of (make docs builds it), and the manifest for krew."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+
+from kwhatif.cli.main import COMMANDS
+from kwhatif.plugins import in_tree_plugins
+from kwhatif.whatif.gate.registry import in_tree
+
+ROOT = Path(__file__).parents[1]
+NAVIGATION = (ROOT / ".ci/site/mkdocs.yml").read_text("utf-8").partition("\nnav:")[2]
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
+    """The modules beside mkdocs.yml and above, which are no package."""
+    monkeypatch.setattr(sys, "path", [str(ROOT / ".ci/site"), str(ROOT / ".ci"), *sys.path])
+    names = ("repository", "pictures", "reference", "krew")
+    made = {name: importlib.import_module(name) for name in names}
+    for name in names:
+        monkeypatch.delitem(sys.modules, name)
+    return made
+
+
+def test_every_document_is_in_the_navigation() -> None:
+    listed = set(re.findall(r"[\w/-]+\.md", NAVIGATION))
+    documents = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob("**/*.md")}
+    assert {path for path in documents if not path.startswith("decisions/")} <= listed
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "there"),
+    [
+        ("README.md", "docs/place.md", "place.md"),
+        ("docs/tutorials/will-it-fit.md", "../place.md", "../place.md"),
+        ("docs/edits.md", "../samples/edits.yaml", "samples/edits.yaml"),
+        ("docs/security.md", "../.github/SECURITY.md", "SECURITY.md"),
+        ("docs/place.md", "../README.md#try-it", "index.md#try-it"),
+        ("docs/architecture.md", "decisions/", "decisions/0001-columns-over-loops.md"),
+        ("docs/gate.md", "https://kubernetes.io/docs", "https://kubernetes.io/docs"),
+    ],
+)
+def test_a_link_of_the_repository_leads_to_the_same_on_the_site(
+    site: dict[str, ModuleType], page: str, link: str, there: str
+) -> None:
+    assert site["repository"].relinked(f"see [it]({link}).", page) == f"see [it]({there})."
+
+
+def test_the_reference_names_all_commands_rules_and_plugins(site: dict[str, ModuleType]) -> None:
+    pages = site["reference"].pages()
+    assert all(f"## kwhatif {name}\n" in pages["reference/commands.md"] for name in COMMANDS)
+    assert all(f"## {name}\n" in pages["reference/gate-rules.md"] for name in in_tree())
+    assert all(f"| {name} |" in pages["reference/plugins.md"] for name in in_tree_plugins())
+    schemas = [path.name for path in (ROOT / "schemas").glob("*.json")]
+    assert all(f"[{name}](../schemas/{name})" in pages["reference/documents.md"] for name in schemas)
+
+
+def test_a_command_becomes_the_picture_of_its_answer(site: dict[str, ModuleType]) -> None:
+    pictures = site["pictures"]
+    block = "```console\n$ kwhatif --version\nkwhatif 0\n```\n"
+    nobody_has = block.replace("--version", "place mine.yaml")
+    assert pictures.commands(block) == ["kwhatif --version"]
+    taken = pictures.taken([*pictures.commands(block), *pictures.commands(nobody_has)])
+    assert list(taken) == ["kwhatif --version"]
+    drawn = taken["kwhatif --version"].svg()
+    assert drawn.startswith("<svg")
+    assert "url(http" not in drawn
+    shown = pictures.illustrated(block + nobody_has, taken, "../")
+    assert re.search(r"!\[.*\]\(\.\./pictures/[0-9a-f]{16}\.svg\)", shown)
+    assert nobody_has in shown
+
+
+def test_krew_gets_an_archive_for_each_system(site: dict[str, ModuleType], tmp_path: Path) -> None:
+    names = ["kubectl-whatif-linux-arm64.tar.gz", "kubectl-whatif-windows-amd64.zip"]
+    for name in names:
+        (tmp_path / name).write_bytes(name.encode())
+    made = site["krew"].manifest("example/kwhatif", "v1.2.3", [tmp_path / name for name in names])
+    assert yaml.safe_load(yaml.safe_dump(made)) == made
+    linux, windows = made["spec"]["platforms"]
+    assert linux == {
+        "selector": {"matchLabels": {"os": "linux", "arch": "arm64"}},
+        "uri": f"https://github.com/example/kwhatif/releases/download/v1.2.3/{names[0]}",
+        "sha256": sha256(names[0].encode()).hexdigest(),
+        "bin": "kubectl-whatif/kubectl-whatif",
+    }
+    assert windows["bin"].endswith(".exe")
+    (tmp_path / "other.zip").touch()
+    with pytest.raises(ValueError, match=r"other\.zip: expected kubectl-whatif-OS-ARCH"):
+        site["krew"].manifest("example/kwhatif", "v1.2.3", [tmp_path / "other.zip"])
