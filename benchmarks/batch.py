@@ -60,7 +60,7 @@ def measure(nodes: int, deployments: int, pods: int) -> dict[str, Any]:
     expanded = expand([deployment(number, pods // deployments) for number in range(deployments)], snapshot)
     ready = time.perf_counter()
     session = Session(snapshot, Setup(default_configuration(), features_of()))
-    result, _ = simulated(session, expanded.pods)
+    result = simulated(session, expanded.pods)
     seconds = time.perf_counter() - ready
     return {
         "name": f"batch-{nodes}-{deployments}-{pods}",

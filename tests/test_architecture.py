@@ -370,6 +370,12 @@ def test_no_thread_builds_a_decoder_while_another_one_does() -> None:
     assert threaded & (set(DECODERS) | callers("convert")) == set()
 
 
+def test_sessions_are_opened_one_way_and_assessed_by_the_stage() -> None:
+    """By a case or by another session; trimming asks what would be missing, and has no other question."""
+    assert callers("Session") == {"whatif.session", "whatif.stages.question"}
+    assert callers("assess") == {"whatif.stages.sequence", "whatif.trim.kept_kinds"}
+
+
 # --- other people's packages
 
 

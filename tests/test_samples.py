@@ -22,10 +22,9 @@ from kwhatif.whatif.conformance.scenario_replay import replayed
 from kwhatif.whatif.edits.apply import edited
 from kwhatif.whatif.edits.document import read_edits
 from kwhatif.whatif.expand.expand import expand
-from kwhatif.whatif.explain.explain import explain
-from kwhatif.whatif.place.place import place
 from kwhatif.whatif.session import Asked, Session, pending_pods
 from kwhatif.whatif.stages.policy_file import read_policy
+from tests.whatif.answers import explain, place
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 CLUSTER = str(SAMPLES / "cluster")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kwhatif.results.added_nodes import Chance
-from kwhatif.results.parts import Fidelity, Result, Value
+from kwhatif.results.parts import Fidelity, OfManifests, Value
 from kwhatif.results.place import FailedCreate, Refusal
 
 
@@ -109,7 +109,7 @@ class QuietStep(Value, frozen=True, kw_only=True):
     waiting: int
 
 
-class AboutPods(Result, frozen=True, kw_only=True):
+class AboutPods(OfManifests, frozen=True, kw_only=True):
     """What one autoscaler would do, and what becomes of ``pods``."""
 
     rows: ClassVar[str] = "pods"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kwhatif.results.added_nodes import ScaleUp
-from kwhatif.results.parts import Fidelity, Result, Value
+from kwhatif.results.parts import Fidelity, OfManifests, Value
 from kwhatif.results.place import FailedCreate, Refusal
 
 
@@ -47,7 +47,7 @@ class QuotaRoom(Value, frozen=True, kw_only=True):
     fits: int
 
 
-class CapacityResult(Result, frozen=True, kw_only=True):
+class CapacityResult(OfManifests, frozen=True, kw_only=True):
     """How many times ``unit`` fits, one of which is ``pods_each`` pods.
 
     ``ended`` says what ended it: ``nodes``, ``quota``, ``limit``, ``max-pods``, or ``scheduler`` if none takes such

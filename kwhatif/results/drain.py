@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kwhatif.results.added_nodes import ScaleUp
-from kwhatif.results.parts import Fidelity, Result, Value
+from kwhatif.results.parts import Fidelity, OfManifests, Value
 from kwhatif.results.place import FailedCreate, Placement, Refusal, RolloutPlan, Victim, homeless
 
 
@@ -60,7 +60,7 @@ class Remaining(Value, frozen=True, kw_only=True):
     requested_after: int
 
 
-class DrainResult(Result, frozen=True, kw_only=True):
+class DrainResult(OfManifests, frozen=True, kw_only=True):
     """Nodes in the order they are drained, pods in the order they go, placements of those made in their place.
 
     ``before`` are the placements of pods that came with manifests or edits, ``rollouts`` the updates among them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.results.parts import Fidelity, Result, Value
+from kwhatif.results.parts import Fidelity, OfManifests, Value
 from kwhatif.results.place import FailedCreate, Placement, Refusal, Score, Victim
 
 
@@ -92,7 +92,7 @@ class PodReport(Value, frozen=True, kw_only=True):
         return self.placement.good or bool(self.placement.victims)
 
 
-class ExplainResult(Result, frozen=True, kw_only=True):
+class ExplainResult(OfManifests, frozen=True, kw_only=True):
     """The explanation of each pod asked about."""
 
     rows: ClassVar[str] = "pods"

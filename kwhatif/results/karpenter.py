@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, Self
+
+import msgspec
+
 from kwhatif.results.autoscale import AboutPods, AutoscaleResult
 from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import FailedCreate, Refusal
@@ -151,6 +156,9 @@ class PoolsDiff(Result, frozen=True, kw_only=True):
     def stands_on(self) -> tuple[Fidelity, ...]:
         return (self.a.fidelity,)
 
+    def refusing(self, **refused: Sequence[Any]) -> Self:
+        return msgspec.structs.replace(self, a=self.a.refusing(**refused), b=self.b.refusing(**refused))
+
     @property
     def exit_code(self) -> int:
         """0 if nothing differs."""
@@ -203,6 +211,10 @@ class AutoscalersResult(Result, frozen=True, kw_only=True):
     @property
     def stands_on(self) -> tuple[Fidelity, ...]:
         return (self.karpenter.fidelity,)
+
+    def refusing(self, **refused: Sequence[Any]) -> Self:
+        both = self.cluster_autoscaler.refusing(**refused), self.karpenter.refusing(**refused)
+        return msgspec.structs.replace(self, cluster_autoscaler=both[0], karpenter=both[1])
 
     @property
     def exit_code(self) -> int:

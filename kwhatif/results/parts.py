@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from abc import abstractmethod
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -89,6 +89,10 @@ class Result(Value, frozen=True, kw_only=True, dict=True):
         """The fidelity of all that was asked for this answer."""
         return tuple(found for found in (getattr(self, "fidelity", None),) if found is not None)
 
+    def refusing(self, **refused: Sequence[Any]) -> Self:
+        """The answer with the ``refusals`` of the API server and what controllers ``failed`` to make, if it tells."""
+        return self
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What is worth knowing besides, as a command has it on standard error: ``note: ...``, ``warning: ...``."""
@@ -130,3 +134,10 @@ class Result(Value, frozen=True, kw_only=True, dict=True):
         """What the answer is mostly about as rows of plain values: pods, nodes, differences or findings."""
         rows: list[dict[str, Any]] = msgspec.to_builtins(list(getattr(self, self.rows)))
         return rows
+
+
+class OfManifests(Result, frozen=True, kw_only=True):
+    """An answer about pods of manifests; some may never have come to be, as its ``refusals`` and ``failed`` say."""
+
+    def refusing(self, **refused: Sequence[Any]) -> Self:
+        return msgspec.structs.replace(self, **refused)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import msgspec
 
 from kwhatif.results.added_nodes import ScaleUp
-from kwhatif.results.parts import Fidelity, Result, Value
+from kwhatif.results.parts import Fidelity, OfManifests, Value
 
 
 class Victim(Value, frozen=True, kw_only=True):
@@ -230,7 +230,7 @@ class Totals(Value, frozen=True, kw_only=True):
     pools: tuple[Pool, ...] = ()
 
 
-class PlaceResult(Result, frozen=True, kw_only=True):
+class PlaceResult(OfManifests, frozen=True, kw_only=True):
     """Where pods would go, in the order in which the scheduler takes them up.
 
     ``replacements`` are pods that controllers made for victims while time was simulated; ``timeline`` and

@@ -155,6 +155,21 @@ class Session:
         self.cluster.objects = self.snapshot.objects
         self.driver.add_nodes(nodes, pods)
 
+    def anew(
+        self,
+        snapshot: Snapshot,
+        *,
+        covered: Collection[str] | None = None,
+        shapes: ShapeTable | None = None,
+        **options: Unpack[Options],
+    ) -> Session:
+        """A session of another snapshot for the same scheduler: of what became of this one, or might have.
+
+        It is trusted to know what this one knows, unless ``covered`` says otherwise.
+        """
+        known = self.covered if covered is None else covered
+        return Session(snapshot, self.setup, covered=known, shapes=shapes, doubts=self.doubts, **options)
+
     def apart(self) -> Session:
         """A session of a copy of the cluster, to try something in."""
         other = copy.copy(self)

@@ -34,7 +34,7 @@ from tests.whatif.test_diff_pairs import empty, running, web, worker
 def written(folder: Path, session: Session, *pods: Pod) -> Snapshot:
     """The cluster after these pods, from its file."""
     covered = session.snapshot.objects.covered()
-    _, end = placed(session, asking(*pods))
+    end = placed(session, asking(*pods)).end
     path = str(folder / "after.json")
     write_snapshot(afterwards(session.snapshot, covered, Expanded(), end), path)
     return load_snapshot([path])
@@ -92,7 +92,7 @@ def test_a_question_on_the_written_cluster_answers_as_if_one_had_gone_on(
     run.all_of(asking(*after))
     anew = written(tmp_path_factory.getbasetemp(), session_of(nodes, objects=objects), *before)
     session = Session(anew, going_on.setup)
-    result, _ = placed(session, asking(*after))
+    result = placed(session, asking(*after))
     # A volume that was free when it was chosen is bound by now, which has a message of its own.
     claiming = {one.key for one in after if one.spec.volumes}
     told, expected = (
@@ -109,7 +109,7 @@ def test_devices_that_were_given_are_not_given_again(tmp_path: Path) -> None:
     session = session_of([node("a")], objects=objects)
     anew = written(tmp_path, session, pod("p", spec=names))
     again = Session(anew, session.setup)
-    result, _ = placed(again, asking(pod("q", spec=names), pod("r", spec=names)))
+    result = placed(again, asking(pod("q", spec=names), pod("r", spec=names)))
     assert [[use.device for each in one.devices for use in each.devices] for one in result.placements] == [["g1"], []]
     assert result.placements[1].node == ""
 

@@ -21,12 +21,11 @@ from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest, Origin
 from kwhatif.versions import features_of
-from kwhatif.whatif.capacity.capacity import capacity
 from kwhatif.whatif.expand.expand import expand
-from kwhatif.whatif.place.place import place
 from kwhatif.whatif.session import Session
 from tests.builders import HOSTNAME, ZONE, node, pod
 from tests.storage_builders import storage_class
+from tests.whatif.answers import capacity, place
 
 Json = dict[str, Any]
 

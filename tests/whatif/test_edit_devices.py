@@ -12,10 +12,10 @@ from kwhatif.api.meta import OwnerReference
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.setup import Setup
 from kwhatif.whatif.edits.apply import Edited
-from kwhatif.whatif.place.place import place
 from kwhatif.whatif.session import Asked, Session
 from tests.builders import FEATURES, Json, node, pod
 from tests.device_builders import claim, device_class, devices_of, pod_with, request, template
+from tests.whatif.answers import place
 from tests.whatif.editing import after, snapshot_of, workload
 from tests.whatif.sessions import asking
 

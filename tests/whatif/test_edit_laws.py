@@ -14,10 +14,10 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.place.place import place
 from kwhatif.whatif.session import Asked, Session
 from tests.builders import FEATURES, Json
 from tests.strategies import Scenario, scenarios
+from tests.whatif.answers import place
 from tests.whatif.editing import after, snapshot_of
 
 pytestmark = pytest.mark.usefixtures("cluster_size")

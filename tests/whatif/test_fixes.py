@@ -6,8 +6,8 @@ import pytest
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.whatif.edits.cordon import cordoned
-from kwhatif.whatif.explain.explain import explain
 from tests.builders import node, pod
+from tests.whatif.answers import explain
 from tests.whatif.sessions import asking, session_of
 
 FULL = pod("full", on="b", cpu="4")

@@ -6,10 +6,10 @@ import pytest
 
 from kwhatif.api.core import Pod
 from kwhatif.api.devices import DeviceClass
-from kwhatif.whatif.place.place import place
 from tests.builders import Json, node, pod, profile_document, spread
 from tests.device_builders import device_class, pod_with
 from tests.storage_builders import claiming, ebs, ephemeral, mounting
+from tests.whatif.answers import place
 from tests.whatif.sessions import asking, session_of
 
 STORAGE = {

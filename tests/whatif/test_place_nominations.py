@@ -9,11 +9,11 @@ from kwhatif.api.kinds import Objects
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.place.place import place
 from kwhatif.whatif.place.placing import Run
 from kwhatif.whatif.session import Session
 from tests.builders import FEATURES, Json, node, pod
 from tests.scheduling.stories import Hold, enabling
+from tests.whatif.answers import place
 from tests.whatif.sessions import asking, session_of
 
 NEVER: Json = {"preemptionPolicy": "Never"}

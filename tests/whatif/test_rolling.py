@@ -14,8 +14,8 @@ from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import load_manifests, load_snapshot
 from kwhatif.versions import features_of
 from kwhatif.whatif.expand.expand import expand
-from kwhatif.whatif.place.place import place
 from kwhatif.whatif.session import Session
+from tests.whatif.answers import place
 
 DATA = Path(__file__).parents[1] / "data"
 

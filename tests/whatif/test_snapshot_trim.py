@@ -23,7 +23,7 @@ from kwhatif.snapshot.read.items import decode
 from kwhatif.whatif.conformance.scenario_answers import Scenario
 from kwhatif.whatif.conformance.scenario_files import read_scenarios
 from kwhatif.whatif.conformance.scenario_replay import replayed
-from kwhatif.whatif.session import Asked
+from kwhatif.whatif.session import Asked, Session
 from kwhatif.whatif.trim.decision import decide
 from kwhatif.whatif.trim.trim import Trimmed, awaiting, trim
 from kwhatif.whatif.trim.written import check_and_write, told
@@ -40,7 +40,7 @@ def trimmed(
     snapshot: Snapshot, *pods: Pod, setup: Setup = SETUP, nodes_too: bool = False, steps: int | None = None
 ) -> Trimmed:
     waiting, asked = awaiting(snapshot, [Asked(each) for each in pods])
-    return trim(waiting, setup, asked, nodes_too=nodes_too, most_steps=steps)
+    return trim(Session(waiting, setup), asked, nodes_too=nodes_too, most_steps=steps)
 
 
 def names(result: Trimmed) -> set[str]:
@@ -107,7 +107,7 @@ def test_with_fewer_nodes_the_outcome_is_the_recorded_one_but_for_numbers(family
         snapshot = Snapshot(objects=decode_objects(scenario.objects))
         result = trimmed(snapshot, decode(scenario.pods[0], Pod), setup=setup, nodes_too=True)
         assert scenario.expected is not None
-        _, cycles = decide(result.snapshot, setup, _waiting(result)).pods[0]
+        _, cycles = decide(Session(result.snapshot, setup), result.snapshot, _waiting(result)).pods[0]
         recorded = scenario.expected.pods[0].attempts
         assert [cycle.node for cycle in cycles] == [attempt.selected or "" for attempt in recorded]
         assert [sorted(cycle.victims) for cycle in cycles] == [attempt.victims or [] for attempt in recorded]
@@ -141,7 +141,7 @@ def test_of_the_pods_in_the_way_as_few_are_kept_as_are_in_the_way() -> None:
     # 1500m do not fit beside 600m; with five of them they would.
     assert len(result.snapshot.objects.of(Pod)) == 1 + 6
     assert [cycle.message for cycle in result.decision.cycles] == [
-        cycle.message for cycle in decide(result.snapshot, SETUP, _waiting(result)).cycles
+        cycle.message for cycle in decide(Session(result.snapshot, SETUP), result.snapshot, _waiting(result)).cycles
     ]
 
 
@@ -152,7 +152,7 @@ def test_a_message_keeps_its_nodes_unless_they_may_go_too() -> None:
     assert len(kept.snapshot.objects.of(Node)) == 21
     few = trimmed(snapshot_of(*many), asks, nodes_too=True)
     assert names(few) == {"Node n00", "Node t", "Pod p"}
-    (cycle,) = decide(few.snapshot, SETUP, _waiting(few)).cycles
+    (cycle,) = decide(Session(few.snapshot, SETUP), few.snapshot, _waiting(few)).cycles
     assert cycle.message.startswith("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s).")
 
 
@@ -219,7 +219,9 @@ def test_where_the_steps_run_out_what_is_left_still_decides_the_same() -> None:
     snapshot = snapshot_of(*FULL, *TENANTS, namespace("default"))
     result = trimmed(snapshot, pod("p", cpu="100m"), steps=2)
     assert (result.steps, result.complete) == (2, False)
-    same, _ = result.decision.against(decide(result.snapshot, SETUP, _waiting(result)), loosely=False)
+    same, _ = result.decision.against(
+        decide(Session(result.snapshot, SETUP), result.snapshot, _waiting(result)), loosely=False
+    )
     assert same
 
 
@@ -237,7 +239,9 @@ def test_a_pod_that_has_a_nomination_stays_where_it_takes_the_room(tmp_path: Pat
     assert "1 Insufficient cpu" in result.decision.cycles[0].message
     assert names(result) == {"Node a", "Pod first", "Pod p"}
     file = str(tmp_path / "small.json")
-    told_of = told(snapshot, result, check_and_write(result, SETUP, _waiting(result), file, loosely=False), file)
+    told_of = told(
+        snapshot, result, check_and_write(result, Session(snapshot, SETUP), _waiting(result), file, loosely=False), file
+    )
     assert told_of.others_pending == ("default/first",)
     shown = text_of(trim_blocks(told_of))
     assert "Nominated pods are kept, too" in shown
@@ -249,5 +253,11 @@ def test_what_reads_back_otherwise_is_not_written(tmp_path: Path) -> None:
     other = trimmed(snapshot_of(*FULL), pod("p", cpu="3"))
     file = tmp_path / "small.json"
     with pytest.raises(InputError, match="gives another decision once it is read back: nothing was written"):
-        check_and_write(replace(result, decision=other.decision), SETUP, _waiting(result), str(file), loosely=False)
+        check_and_write(
+            replace(result, decision=other.decision),
+            Session(result.snapshot, SETUP),
+            _waiting(result),
+            str(file),
+            loosely=False,
+        )
     assert list(tmp_path.iterdir()) == []

@@ -27,7 +27,8 @@ from kwhatif.results.autoscale import (
     QuietStep,
     Rejection,
 )
-from kwhatif.results.place import PlaceResult
+from kwhatif.results.parts import Fidelity
+from kwhatif.results.place import Placement
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.autoscale.ask_groups import chance
 from kwhatif.whatif.autoscale.node_groups_document import KnownGroups, read_groups
@@ -39,7 +40,7 @@ from kwhatif.whatif.stages.notes import Notes
 
 def autoscale(
     session: Session,
-    placed: PlaceResult,
+    placements: Sequence[Placement],
     asked: Sequence[Asked],
     known: KnownGroups,
     *,
@@ -47,13 +48,14 @@ def autoscale(
     orders: int = 0,
     provision: int | None = None,
     now: datetime | None = None,
+    fidelity: Fidelity,
 ) -> AutoscaleResult:
-    """One loop, after the scheduler has ``placed`` what it could.
+    """One loop, after the scheduler has placed what it could, as its ``placements`` say.
 
     ``orders`` more loops list nodes and pods in other orders, to find out what is left to chance. If nodes take
     ``provision`` seconds to come up, what follows is simulated until nothing more happens.
     """
-    waiting = {each.pod for each in placed.placements if each.outcome == "unschedulable"}
+    waiting = {each.pod for each in placements if each.outcome == "unschedulable"}
     pods = [item.pod for item in asked if item.pod.key in waiting]
     world = world_of(session, known, pods, now)
     loop = StaticAutoscaler().loop(world)
@@ -73,12 +75,12 @@ def autoscale(
             for each in loop.scale_up.plan
         ),
         cost=sum(cost for cost in costs if cost is not None) if costs and None not in costs else None,
-        pods=tuple(_pods(placed, loop)),
+        pods=tuple(_pods(placements, loop)),
         nodes=tuple(_nodes(world)) if scale_down else (),
         steps=steps,
         peak=max((step.nodes for step in steps), default=None),
         chance=Chance(orders=orders, plans=tuple(plans), pods=tuple(some)),
-        fidelity=placed.fidelity,
+        fidelity=fidelity,
     )
 
 
@@ -132,12 +134,12 @@ def _options(world: World, loop: Loop) -> Iterator[GrowthOption]:
 # --- pods
 
 
-def _pods(placed: PlaceResult, loop: Loop) -> Iterator[PodOutlook]:
+def _pods(placements: Sequence[Placement], loop: Loop) -> Iterator[PodOutlook]:
     found = loop.scale_up
     group = "" if found.chosen is None else found.chosen.group.name
     triggered = {pod.key for pod in found.triggered} if found.plan else set()
     awaiting = {pod.key for pod in found.awaiting}
-    for each in placed.placements:
+    for each in placements:
         if each.good and each.node:
             yield PodOutlook(pod=each.pod, outcome="placed", node=each.node)
         elif each.outcome != "unschedulable":

@@ -35,7 +35,8 @@ from kwhatif.results.karpenter import (
     PodPlan,
     PoolRefusal,
 )
-from kwhatif.results.place import PlaceResult
+from kwhatif.results.parts import Fidelity
+from kwhatif.results.place import Placement
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import load_snapshot
 from kwhatif.whatif.autoscale.instance_types_document import KnownCatalogue
@@ -45,14 +46,15 @@ _READY = NodePoolStatus(conditions=[Condition(type="Ready", status="True")])
 
 def karpenter(
     later: Snapshot,
-    placed: PlaceResult,
+    placements: Sequence[Placement],
     known: KnownCatalogue,
     pools: Sequence[NodePool],
     *,
     consolidation: bool = False,
     now: datetime | None = None,
+    fidelity: Fidelity,
 ) -> KarpenterResult:
-    """One round, of the cluster as it is once the scheduler has ``placed`` what it could."""
+    """One round, of the cluster as it is once the scheduler has placed what it could, as its ``placements`` say."""
     world = world_of(later, known, pools, now)
     found = provision(world)
     machines = tuple(_machine(claim, world.catalogue) for claim in found.round.claims)
@@ -65,9 +67,9 @@ def karpenter(
         machines=machines,
         price=_rounded(price),
         cost=_monthly(price),
-        pods=tuple(_pods(placed, found, world)),
+        pods=tuple(_pods(placements, found, world)),
         skipped=dict(sorted((unready | found.round.skipped).items())),
-        fidelity=placed.fidelity,
+        fidelity=fidelity,
     )
     return _with_consolidation(result, world) if consolidation else result
 
@@ -143,12 +145,12 @@ def spelt_exactly(name: str, thousandths: int) -> str:
 # --- pods
 
 
-def _pods(placed: PlaceResult, found: Provisioning, world: KarpenterWorld) -> Iterator[PodPlan]:
+def _pods(placements: Sequence[Placement], found: Provisioning, world: KarpenterWorld) -> Iterator[PodPlan]:
     result = found.round
     machines = {wants.key: number for number, claim in enumerate(result.claims, 1) for wants in claim.pods}
     asked = {f"{pod.namespace}/{pod.name}": pod for pod in world.pending}
-    told = {each.pod for each in placed.placements}
-    for each in placed.placements:
+    told = {each.pod for each in placements}
+    for each in placements:
         if each.good and each.node:
             yield PodPlan(pod=each.pod, outcome="placed", node=each.node, given_up={})
         elif each.pod in result.placed or each.pod in machines:

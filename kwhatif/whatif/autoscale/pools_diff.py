@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -13,22 +14,21 @@ from kwhatif.autoscaling.karpenter.known_labels import NODE_POOL
 from kwhatif.errors import UsageError
 from kwhatif.results.added_nodes import HOURS_A_MONTH
 from kwhatif.results.karpenter import KarpenterResult, MachineCount, PodMove, PodPlan, PoolsDiff
-from kwhatif.results.place import PlaceResult
+from kwhatif.results.parts import Fidelity
+from kwhatif.results.place import Placement
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.autoscale.instance_types_document import read_catalogue
 from kwhatif.whatif.autoscale.karpenter_plan import karpenter, pools_of
-from kwhatif.whatif.autoscale.question import beside, waiting_pods
-from kwhatif.whatif.place.afterwards import afterwards
-from kwhatif.whatif.place.place import placed
-from kwhatif.whatif.session import Asked
+from kwhatif.whatif.autoscale.question import AfterPlacing, after_placing, later
+from kwhatif.whatif.place.place import Placed
 from kwhatif.whatif.stages.notes import Notes
-from kwhatif.whatif.stages.question import Case, Question
+from kwhatif.whatif.stages.question import Answer, Case
 
 _WAITS = Condition(type="PodScheduled", status="False", reason="Unschedulable")
 
 
 @dataclass(frozen=True)
-class ComparePools(Question[PoolsDiff]):
+class ComparePools(AfterPlacing[PoolsDiff]):
     """What does Karpenter do with other NodePools, or with another catalogue?
 
     Of ``node_pools`` (files) and of ``catalogues`` there are one or two. Where neither is there twice, one file of
@@ -39,7 +39,6 @@ class ComparePools(Question[PoolsDiff]):
     catalogues: Sequence[str]
     node_pools: Sequence[str] = ()
     rebuild: bool = False
-    with_pending: bool = True
 
     def check(self, case: Case) -> None:
         if not self.catalogues:
@@ -47,19 +46,15 @@ class ComparePools(Question[PoolsDiff]):
         if max(len(self.catalogues), len(self._pools)) != 2:
             raise UsageError("nothing to compare: expected --node-pools once or twice, or --catalogue twice")
 
-    def needs_pods(self, case: Case) -> bool:
-        return bool(case.inputs.manifests)
-
-    def pods(self, case: Case) -> list[Asked]:
-        return waiting_pods(super().pods(case))
-
-    def answer(self, cases: Sequence[Case], notes: Notes) -> PoolsDiff:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[PoolsDiff]:
         (case,) = cases
-        result, end = placed(case.session, case.asked, **beside(case))
-        later = afterwards(case.snapshot, case.edited.covered, case.expanded, end)
+        return after_placing(case, partial(self._after, case))
+
+    def _after(self, case: Case, run: Placed, fidelity: Fidelity) -> PoolsDiff:
+        world, placements = later(case, run), run.placements
         if self.rebuild:
-            later, result = _without_nodes(later, result)
-        a, b = (self._side(side, case, later, result) for side in (0, 1))
+            world, placements = _without_nodes(world, placements)
+        a, b = (self._side(side, case, world, placements, fidelity) for side in (0, 1))
         known = all(each.price is not None for side in (a, b) for each in side.machines)
         difference = (b.price or 0.0) - (a.price or 0.0)
         return PoolsDiff(
@@ -73,11 +68,13 @@ class ComparePools(Question[PoolsDiff]):
             moves=tuple(_moves(a, b)),
         )
 
-    def _side(self, side: int, case: Case, later: Snapshot, result: PlaceResult) -> KarpenterResult:
+    def _side(
+        self, side: int, case: Case, world: Snapshot, placements: Sequence[Placement], fidelity: Fidelity
+    ) -> KarpenterResult:
         files = list(filter(None, [_of(self._pools, side)])) if self._pools else []
         known = read_catalogue(_of(self.catalogues, side))
-        found = karpenter(later, result, known, pools_of(case.snapshot, files), now=case.inputs.now)
-        return replace(found, **case.refused)
+        pools = pools_of(case.snapshot, files)
+        return karpenter(world, placements, known, pools, now=case.inputs.now, fidelity=fidelity)
 
     def _label(self, side: int) -> str:
         """What only this side has."""
@@ -94,9 +91,9 @@ def _of(given: Sequence[str], side: int) -> str:
     return given[side if len(given) == 2 else 0]
 
 
-def _without_nodes(later: Snapshot, result: PlaceResult) -> tuple[Snapshot, PlaceResult]:
+def _without_nodes(world: Snapshot, placements: Sequence[Placement]) -> tuple[Snapshot, list[Placement]]:
     """The cluster without Karpenter's nodes; what ran there waits, but for pods that go with their node."""
-    objects = later.objects.copy()
+    objects = world.objects.copy()
     gone = {node.name for node in objects.of(Node) if NODE_POOL in (node.metadata.labels or {})}
     pods = []
     for pod in objects.of(Pod):
@@ -110,9 +107,9 @@ def _without_nodes(later: Snapshot, result: PlaceResult) -> tuple[Snapshot, Plac
     objects.put(Pod, pods)
     objects.put(Node, [node for node in objects.of(Node) if node.name not in gone])
     objects.put(NodeClaim, [])
-    later = later.copy()
-    later.objects = objects
-    return later, replace(result, placements=tuple(each for each in result.placements if each.node not in gone))
+    world = world.copy()
+    world.objects = objects
+    return world, [each for each in placements if each.node not in gone]
 
 
 def _counted(a: KarpenterResult, b: KarpenterResult) -> list[MachineCount]:

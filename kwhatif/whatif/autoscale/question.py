@@ -2,27 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from msgspec.structs import replace
+from functools import partial
+from typing import TypeVar
 
 from kwhatif.results.autoscale import AutoscaleResult
 from kwhatif.results.karpenter import AutoscalersResult, KarpenterResult, NodesExplained
-from kwhatif.results.place import PlaceResult
+from kwhatif.results.parts import Fidelity, Result
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.autoscale.autoscale import autoscale, groups_of
 from kwhatif.whatif.autoscale.node_groups_document import KnownGroups
-from kwhatif.whatif.place.afterwards import End, afterwards
-from kwhatif.whatif.place.place import placed
+from kwhatif.whatif.place.afterwards import afterwards
+from kwhatif.whatif.place.place import Placed, placed
 from kwhatif.whatif.session import Asked
 from kwhatif.whatif.stages.notes import Notes
-from kwhatif.whatif.stages.question import Case, Question
+from kwhatif.whatif.stages.question import Answer, Case, Question
+
+R_co = TypeVar("R_co", bound=Result, covariant=True)
 
 
 @dataclass(frozen=True)
-class Autoscale(Question[AutoscaleResult]):
-    """What would cluster-autoscaler do with these pods, and with those that wait in the snapshot?
+class AfterPlacing(Question[R_co]):
+    """What becomes of these pods, and of those that wait in the snapshot, once the scheduler has placed what it could?
+
+    Pods that are on their way out are none of them.
+    """
+
+    with_pending = True
+
+    def needs_pods(self, case: Case) -> bool:
+        return bool(case.inputs.manifests)
+
+    def pods(self, case: Case) -> list[Asked]:
+        return [item for item in super().pods(case) if not item.pod.metadata.deletion_timestamp]
+
+
+def after_placing(case: Case, after: Callable[[Placed, Fidelity], R_co]) -> Answer[R_co]:
+    """The scheduler places what it can; what comes ``after`` is the result."""
+    run = placed(case.session, case.asked, rollouts=case.expanded.rollouts, others=case.others)
+    return Answer([run.basis], partial(after, run))
+
+
+def later(case: Case, run: Placed) -> Snapshot:
+    """The cluster as a run leaves it."""
+    return afterwards(case.snapshot, case.edited.covered, case.expanded, run.end)
+
+
+@dataclass(frozen=True)
+class Autoscale(AfterPlacing[AutoscaleResult]):
+    """What would cluster-autoscaler do?
 
     ``groups`` is the file with the node groups. With ``scale_down`` also: which nodes are unneeded? ``orders`` is in
     how many other orders nodes and pods are listed, to tell what is left to chance. If nodes take ``provision`` seconds
@@ -33,37 +62,30 @@ class Autoscale(Question[AutoscaleResult]):
     scale_down: bool = False
     orders: int = 6
     provision: int | None = None
-    with_pending: bool = True
 
-    def needs_pods(self, case: Case) -> bool:
-        return bool(case.inputs.manifests)
-
-    def pods(self, case: Case) -> list[Asked]:
-        return waiting_pods(super().pods(case))
-
-    def answer(self, cases: Sequence[Case], notes: Notes) -> AutoscaleResult:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[AutoscaleResult]:
         (case,) = cases
         known = groups_of(self.groups, case.snapshot, notes, case.inputs.now)
-        return self.after(placed(case.session, case.asked, **beside(case))[0], case, known)
+        return after_placing(case, partial(self.after, case, known))
 
-    def after(self, result: PlaceResult, case: Case, known: KnownGroups) -> AutoscaleResult:
+    def after(self, case: Case, known: KnownGroups, run: Placed, fidelity: Fidelity) -> AutoscaleResult:
         """Once the scheduler has placed what it could."""
-        found = autoscale(
+        return autoscale(
             case.session,
-            result,
+            run.placements,
             case.asked,
             known,
             scale_down=self.scale_down,
             orders=self.orders,
             provision=self.provision,
             now=case.inputs.now,
+            fidelity=fidelity,
         )
-        return replace(found, **case.refused)
 
 
 @dataclass(frozen=True)
-class Karpenter(Question[KarpenterResult]):
-    """What would Karpenter do with these pods, and with those that wait in the snapshot?
+class Karpenter(AfterPlacing[KarpenterResult]):
+    """What would Karpenter do?
 
     ``catalogue`` is the file with the instance types; ``node_pools`` are files with NodePools, instead of those of the
     snapshot. With ``consolidate`` also: which nodes would it give back?
@@ -72,89 +94,69 @@ class Karpenter(Question[KarpenterResult]):
     catalogue: str
     node_pools: Sequence[str] = ()
     consolidate: bool = False
-    with_pending: bool = True
 
-    def needs_pods(self, case: Case) -> bool:
-        return bool(case.inputs.manifests)
-
-    def pods(self, case: Case) -> list[Asked]:
-        return waiting_pods(super().pods(case))
-
-    def answer(self, cases: Sequence[Case], notes: Notes) -> KarpenterResult:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[KarpenterResult]:
         (case,) = cases
-        return self.after(*placed(case.session, case.asked, **beside(case)), case)
+        return after_placing(case, partial(self.after, case))
 
-    def after(self, result: PlaceResult, end: End, case: Case) -> KarpenterResult:
+    def after(self, case: Case, run: Placed, fidelity: Fidelity) -> KarpenterResult:
         """Once the scheduler has placed what it could."""
         from kwhatif.whatif.autoscale.instance_types_document import read_catalogue
         from kwhatif.whatif.autoscale.karpenter_plan import karpenter, pools_of
 
         pools, known = pools_of(case.snapshot, self.node_pools), read_catalogue(self.catalogue)
-        later = afterwards(case.snapshot, case.edited.covered, case.expanded, end)
-        found = karpenter(later, result, known, pools, consolidation=self.consolidate, now=case.inputs.now)
-        return replace(found, **case.refused)
+        return karpenter(
+            later(case, run),
+            run.placements,
+            known,
+            pools,
+            consolidation=self.consolidate,
+            now=case.inputs.now,
+            fidelity=fidelity,
+        )
 
 
 @dataclass(frozen=True)
-class ExplainNodes(Question[NodesExplained]):
+class ExplainNodes(AfterPlacing[NodesExplained]):
     """Why does Karpenter give these nodes back, or keep them?"""
 
     names: Sequence[str]
     catalogue: str
     node_pools: Sequence[str] = ()
-    with_pending: bool = True
 
-    def needs_pods(self, case: Case) -> bool:
-        return bool(case.inputs.manifests)
-
-    def pods(self, case: Case) -> list[Asked]:
-        return waiting_pods(super().pods(case))
-
-    def answer(self, cases: Sequence[Case], notes: Notes) -> NodesExplained:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[NodesExplained]:
         from kwhatif.whatif.autoscale.instance_types_document import read_catalogue
         from kwhatif.whatif.autoscale.karpenter_plan import explained, pools_of, world_of
 
         (case,) = cases
         pools, known = pools_of(case.snapshot, self.node_pools), read_catalogue(self.catalogue)
-        result, end = placed(case.session, case.asked, **beside(case))
-        later = afterwards(case.snapshot, case.edited.covered, case.expanded, end)
-        return NodesExplained(
-            catalogue=known.source,
-            incomplete=known.incomplete,
-            nodes=tuple(explained(world_of(later, known, pools, case.inputs.now), self.names)),
-            fidelity=result.fidelity,
-        )
+
+        def after(run: Placed, fidelity: Fidelity) -> NodesExplained:
+            world = world_of(later(case, run), known, pools, case.inputs.now)
+            return NodesExplained(
+                catalogue=known.source,
+                incomplete=known.incomplete,
+                nodes=tuple(explained(world, self.names)),
+                fidelity=fidelity,
+            )
+
+        return after_placing(case, after)
 
 
 @dataclass(frozen=True)
-class Autoscalers(Question[AutoscalersResult]):
+class Autoscalers(AfterPlacing[AutoscalersResult]):
     """What would both do, each for its own nodes?"""
 
     cluster_autoscaler: Autoscale
     karpenter: Karpenter
-    with_pending: bool = True
 
-    def needs_pods(self, case: Case) -> bool:
-        return self.karpenter.needs_pods(case)
-
-    def pods(self, case: Case) -> list[Asked]:
-        return self.karpenter.pods(case)
-
-    def answer(self, cases: Sequence[Case], notes: Notes) -> AutoscalersResult:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[AutoscalersResult]:
         (case,) = cases
         known = groups_of(self.cluster_autoscaler.groups, case.snapshot, notes, case.inputs.now)
-        result, end = placed(case.session, case.asked, **beside(case))
-        bought = self.karpenter.after(result, end, case)
-        return AutoscalersResult(
-            cluster_autoscaler=self.cluster_autoscaler.after(result, case, known), karpenter=bought
-        )
 
+        def after(run: Placed, fidelity: Fidelity) -> AutoscalersResult:
+            bought = self.karpenter.after(case, run, fidelity)
+            grown = self.cluster_autoscaler.after(case, known, run, fidelity)
+            return AutoscalersResult(cluster_autoscaler=grown, karpenter=bought)
 
-def waiting_pods(pods: Sequence[Asked]) -> list[Asked]:
-    """Those that are not on their way out."""
-    return [item for item in pods if not item.pod.metadata.deletion_timestamp]
-
-
-def beside(case: Case) -> dict[str, Any]:
-    """What placing the pods of a case takes besides."""
-    return {"rollouts": case.expanded.rollouts, "others": case.others}
+        return after_placing(case, after)

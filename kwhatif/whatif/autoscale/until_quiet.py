@@ -130,7 +130,7 @@ def _go_on(state: _State, nodes: Sequence[Node], pods: Sequence[Pod]) -> None:
     snapshot = state.session.snapshot.copy()
     snapshot.objects.put(Node, nodes)
     snapshot.objects.put(Pod, pods)
-    state.session = Session(snapshot, state.session.setup, covered=state.session.covered)
+    state.session = state.session.anew(snapshot)
     _place(state)
 
 

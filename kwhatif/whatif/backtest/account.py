@@ -7,13 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kwhatif.results.backtest import Agreement, BacktestResult, Disagreement
+from kwhatif.results.parts import Fidelity
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.whatif.backtest import judge
 from kwhatif.whatif.backtest.ask_again import NEAR, SEARCH, Asked
 from kwhatif.whatif.backtest.decisions import Decision
 from kwhatif.whatif.backtest.searches import Searches
-from kwhatif.whatif.fidelity.assess import assess
-from kwhatif.whatif.session import Session
 
 
 @dataclass
@@ -53,7 +52,7 @@ class Account:
             )
         )
 
-    def result(self, session: Session, searches: Searches, need: float) -> BacktestResult:
+    def result(self, searches: Searches, need: float, fidelity: Fidelity) -> BacktestResult:
         return BacktestResult(
             agreement=tuple(
                 Agreement(
@@ -73,5 +72,5 @@ class Account:
             states=self.states,
             reach=sum(searches.reach) / len(searches.reach) if searches.reach else None,
             need=need,
-            fidelity=assess(session, (), ()),
+            fidelity=fidelity,
         )

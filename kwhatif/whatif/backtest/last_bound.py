@@ -20,8 +20,9 @@ from kwhatif.whatif.backtest.ask_again import NEAR, SEARCH, Asked
 from kwhatif.whatif.backtest.decisions import Decision
 from kwhatif.whatif.backtest.recorded_cluster import RecordedCluster
 from kwhatif.whatif.backtest.searches import Searches
+from kwhatif.whatif.fidelity.assess import Basis
 from kwhatif.whatif.stages.notes import Notes
-from kwhatif.whatif.stages.question import Case, Question
+from kwhatif.whatif.stages.question import Answer, Case, Question
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class LastBound(Question[BacktestResult]):
     def needs_pods(self, case: Case) -> bool:
         return False
 
-    def answer(self, cases: Sequence[Case], notes: Notes) -> BacktestResult:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[BacktestResult]:
         (case,) = cases
         session = case.session
         bound = [pod for pod in session.snapshot.objects.of(Pod) if pod.spec.node_name and not _is_over(pod)]
@@ -56,7 +57,7 @@ class LastBound(Question[BacktestResult]):
             f"{min(len(dated), self.last)} of {counted(len(dated), 'pod')} are asked about; what else has changed "
             "since they were bound (pods that have gone, nodes, volumes, labels) a snapshot does not tell"
         )
-        return account.result(session, searches, self.need)
+        return Answer([Basis(session)], partial(account.result, searches, self.need))
 
 
 def _asked(

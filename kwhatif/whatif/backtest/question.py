@@ -19,8 +19,9 @@ from kwhatif.whatif.backtest.decisions import decisions
 from kwhatif.whatif.backtest.recorded_cluster import RecordedCluster
 from kwhatif.whatif.backtest.searches import Searches
 from kwhatif.whatif.backtest.states_around import Replay
+from kwhatif.whatif.fidelity.assess import Basis
 from kwhatif.whatif.stages.notes import Notes
-from kwhatif.whatif.stages.question import Case, Question
+from kwhatif.whatif.stages.question import Answer, Case, Question
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Backtest(Question[BacktestResult]):
     def needs_pods(self, case: Case) -> bool:
         return False
 
-    def answer(self, cases: Sequence[Case], notes: Notes) -> BacktestResult:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[BacktestResult]:
         (case,) = cases
         recording, session = self.recording, case.session
         if recording.cut:
@@ -54,4 +55,4 @@ class Backtest(Question[BacktestResult]):
         for decision in tracked(decisions(recording, pods), "Asking again for", "decisions"):
             asked = ask_again(replay, searches, decision)
             account.add(decision, asked, partial(judged, decision, between=replay.between(decision)))
-        return account.result(session, searches, self.need)
+        return Answer([Basis(session)], partial(account.result, searches, self.need))

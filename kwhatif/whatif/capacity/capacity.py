@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,11 @@ from kwhatif.scheduling.in_words import feasible_rows
 from kwhatif.whatif.autoscale.scaler import Scaler
 from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.expand.snapshot_world import world_of
-from kwhatif.whatif.fidelity.assess import assess
+from kwhatif.whatif.fidelity.assess import Basis
 from kwhatif.whatif.place.afterwards import waiting
 from kwhatif.whatif.place.placing import Run, not_ours, skipped
 from kwhatif.whatif.session import Asked, Session
+from kwhatif.whatif.stages.question import Answer
 from kwhatif.workloads.volumes import claim_arrives
 
 _ASKED_AT_LEAST = 10
@@ -55,7 +57,7 @@ def capacity(
     others: Sequence[str] = (),
     first: Sequence[Asked] = (),
     scaler: Scaler | None = None,
-) -> CapacityResult:
+) -> Answer[CapacityResult]:
     """Fill the cluster with copies of the one pod template of the manifests, or of the ``release`` they make up.
 
     Several templates always are one release. ``limit`` ends the search early. Pods that are to be placed ``first``, as
@@ -87,7 +89,8 @@ def capacity(
     if unclaimed is not None:
         reason = skipped(session, unclaimed, not_ours(session, unclaimed)).reason
         outcome |= {"next_pod": unclaimed.pod.key, "message": reason}
-    return CapacityResult(
+    result = partial(
+        CapacityResult,
         unit=_unit(templates, release, len(asked)),
         fits=fits,
         pods_each=len(asked),
@@ -96,12 +99,11 @@ def capacity(
         quota=quota,
         first=len(first),
         first_pending=tuple(placement.pod for placement in before.placements if not placement.good),
-        refusals=tuple(expanded.refusals),
-        failed=tuple(expanded.failed),
         scale_up=None if scaler is None else filling.added(scaler, before.homes()),
-        fidelity=assess(session, [*first, *asked], before.placements, others, more=True),
         **outcome,
     )
+    basis = Basis(session, [*first, *asked], before.placements, others, more=True)
+    return Answer([basis], lambda fidelity: result(fidelity=fidelity))
 
 
 def _unit(templates: dict[str, Asked], release: bool, pods: int) -> str:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from msgspec.structs import replace
-
 from kwhatif.errors import UsageError
 from kwhatif.results.capacity import CapacityResult
 from kwhatif.whatif.capacity.capacity import capacity
 from kwhatif.whatif.stages.notes import Notes
-from kwhatif.whatif.stages.question import Case, Question
+from kwhatif.whatif.stages.question import Answer, Case, Question
 
 
 @dataclass(frozen=True)
@@ -28,9 +26,9 @@ class Capacity(Question[CapacityResult]):
         if self.limit is not None and self.limit < self.at_least:
             raise UsageError(f"--limit {self.limit} ends the count before --at-least {self.at_least} can be reached")
 
-    def answer(self, cases: Sequence[Case], notes: Notes) -> CapacityResult:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[CapacityResult]:
         (case,) = cases
-        result = capacity(
+        return capacity(
             case.session,
             case.expanded,
             release=self.release,
@@ -40,4 +38,3 @@ class Capacity(Question[CapacityResult]):
             first=case.edited.asked,
             scaler=case.scaler,
         )
-        return replace(result, **case.refused)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from kwhatif.progress import tracked
 from kwhatif.results.added_nodes import ScaleUp
 from kwhatif.results.diff import Away, DecisionDiff, NodeScores, PodChange, Rule
 from kwhatif.results.diff import Side as SideResult
+from kwhatif.results.parts import Fidelity
 from kwhatif.results.place import Placement, RolloutPlan
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
@@ -26,12 +28,13 @@ from kwhatif.whatif.diff.cluster_use import skews, use_of
 from kwhatif.whatif.diff.pairs import pairs
 from kwhatif.whatif.diff.replay import Replayed
 from kwhatif.whatif.expand.expand import Expanded
-from kwhatif.whatif.fidelity.assess import assess
+from kwhatif.whatif.fidelity.assess import Basis
 from kwhatif.whatif.fidelity.ownership import Owners
 from kwhatif.whatif.place.placing import Run
 from kwhatif.whatif.place.rolling import roll_out
 from kwhatif.whatif.place.totals import totals
 from kwhatif.whatif.session import Asked, Session
+from kwhatif.whatif.stages.question import Answer
 
 MOST_EXPLAINED = 50
 """Of so many pods that moved, the scores are told."""
@@ -60,13 +63,8 @@ class Side:
     make_scaler: Callable[[], Scaler] | None = None
 
 
-def diff(a: Side, b: Side) -> DecisionDiff:
-    """Compare: each side's pods are scheduled, then its updates rolled out."""
-    return compared(a, b)[0]
-
-
-def compared(a: Side, b: Side) -> tuple[DecisionDiff, tuple[Session, Session]]:
-    """The same, and how it leaves the two clusters."""
+def compared(a: Side, b: Side) -> tuple[Answer[DecisionDiff], tuple[Session, Session]]:
+    """Compare: each side's pods are scheduled, then its updates rolled out. Also how it leaves the two clusters."""
     run_a = _run(a, {}, {})
     chosen = _choices(run_a.placements)
     known = ({item.pod.key: item.owner for item in side.asked} for side in (a, b))
@@ -85,9 +83,8 @@ def compared(a: Side, b: Side) -> tuple[DecisionDiff, tuple[Session, Session]]:
     of_a = _run(a, {}, of_b, only_expected=True).scores if of_b else {}
     changes = [_explained(change, of_a, moved) for change in _changes(matched, run_a.placements, run_b.placements)]
     tried = {placement.pod for run in (run_a, run_b) for placement in run.placements}
-    result = DecisionDiff(
-        a=_told(a, run_a),
-        b=_told(b, run_b),
+    result = partial(
+        DecisionDiff,
         pods=sum(any(end is not None and end.pod in tried for end in pair) for pair in matched),
         replayed=len(a.replayed.pods),
         changes=tuple(changes),
@@ -97,10 +94,18 @@ def compared(a: Side, b: Side) -> tuple[DecisionDiff, tuple[Session, Session]]:
         skews=tuple(skews(run_a.session.cluster, run_b.session.cluster)),
         rules=tuple(_rules(run_a.session.setup.features, run_b.session.setup.features, changes)),
     )
-    return result, (run_a.session, run_b.session)
+
+    def standing(a_on: Fidelity, b_on: Fidelity) -> DecisionDiff:
+        return result(a=_told(a, run_a, a_on), b=_told(b, run_b, b_on))
+
+    bases = [
+        Basis(run.session, run.asked, run.placements, side.others, run.expanded.rollouts)
+        for side, run in ((a, run_a), (b, run_b))
+    ]
+    return Answer(bases, standing), (run_a.session, run_b.session)
 
 
-def _told(side: Side, run: _Ran) -> SideResult:
+def _told(side: Side, run: _Ran, fidelity: Fidelity) -> SideResult:
     numbers = totals(run.placements, run.session.cluster)
     return SideResult(
         label=side.label,
@@ -108,7 +113,7 @@ def _told(side: Side, run: _Ran) -> SideResult:
         unplaced=numbers.unplaced,
         rollouts=run.rollouts,
         scale_up=run.scale_up,
-        fidelity=assess(run.session, run.asked, run.placements, side.others, run.expanded.rollouts),
+        fidelity=fidelity,
     )
 
 

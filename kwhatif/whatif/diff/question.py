@@ -18,7 +18,7 @@ from kwhatif.whatif.session import Asked, pending_pods
 from kwhatif.whatif.stages.expansion import expanded
 from kwhatif.whatif.stages.inputs import Engine, Files, Inputs, Source
 from kwhatif.whatif.stages.notes import Notes
-from kwhatif.whatif.stages.question import Case, Question
+from kwhatif.whatif.stages.question import Answer, Case, Question
 
 T = TypeVar("T")
 
@@ -106,10 +106,10 @@ class Diff(Question[DecisionDiff]):
         waiting = filter(self._waits, pending_pods(case.snapshot))
         return [*asked, *(item for item in waiting if item.pod.key not in given)]
 
-    def answer(self, cases: Sequence[Case], notes: Notes) -> DecisionDiff:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[DecisionDiff]:
         a, b = (self._side(number, cast("_Case", case)) for number, case in enumerate(cases))
-        result, (cases[0].session, cases[1].session) = compared(a, b)
-        return result
+        answer, (cases[0].session, cases[1].session) = compared(a, b)
+        return answer
 
     def _side(self, number: int, case: _Case) -> Side:
         # An update can be begun once: each run needs its own.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from msgspec.structs import replace
@@ -27,15 +28,11 @@ from kwhatif.whatif.autoscale.scaled_placements import scaled
 from kwhatif.whatif.autoscale.scaler import Scaler
 from kwhatif.whatif.drain.eviction_budgets import EvictionBudgets
 from kwhatif.whatif.drain.filters import Filters
-from kwhatif.whatif.fidelity.assess import assess
+from kwhatif.whatif.fidelity.assess import Basis
 from kwhatif.whatif.place.consequences import with_consequences
 from kwhatif.whatif.place.placing import Run, Taken
 from kwhatif.whatif.session import Asked, Session
-
-
-def drain(session: Session, names: Sequence[str], filters: Filters) -> DrainResult:
-    """Drain nodes, all of which are cordoned, in this order."""
-    return drained(session, names, filters)[0]
+from kwhatif.whatif.stages.question import Answer
 
 
 def drained(
@@ -44,8 +41,8 @@ def drained(
     filters: Filters,
     scaler: Scaler | None = None,
     earlier: Sequence[Placement] = (),
-) -> tuple[DrainResult, Session]:
-    """The same, and how it leaves the cluster.
+) -> tuple[Answer[DrainResult], Session]:
+    """Drain nodes, all of which are cordoned, in this order: what is found, and how it leaves the cluster.
 
     Autoscalers may help pods that are made again, and may have helped those that were placed ``earlier``.
     """
@@ -60,7 +57,8 @@ def drained(
     if scaler is not None:
         told, scale_up = scaled(scaler, session, [*earlier, *placements])
         placements = told[len(earlier) :]
-    result = DrainResult(
+    result = partial(
+        DrainResult,
         nodes=nodes,
         pods=run.pods,
         budgets=run.budgets.uses(),
@@ -68,9 +66,9 @@ def drained(
         remaining=_remaining(before, run.requested_beside(names)),
         scale_up=scale_up,
         warnings=tuple(f"{reason}: {', '.join(pods)}" for reason, pods in sorted(run.warnings.items())),
-        fidelity=assess(session, run.asked, placements, evicted=evicted),
     )
-    return result, after.session
+    basis = Basis(session, run.asked, placements, evicted=evicted)
+    return Answer([basis], lambda fidelity: result(fidelity=fidelity)), after.session
 
 
 Amounts = dict[str, tuple[int, int]]

@@ -17,7 +17,7 @@ from kwhatif.whatif.fidelity.server_gaps import doubt_gaps, priority_gaps, serve
 from kwhatif.whatif.fidelity.strangers import stranger_gaps
 from kwhatif.whatif.stages.merging import unknown_kinds
 from kwhatif.whatif.stages.notes import Notes
-from kwhatif.whatif.stages.question import Case, Question
+from kwhatif.whatif.stages.question import Answer, Case, Question
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Expand(Question[ExpandResult]):
 
     schedules: ClassVar[bool] = False
 
-    def answer(self, cases: Sequence[Case], notes: Notes) -> ExpandResult:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[ExpandResult]:
         (case,) = cases
         result = summarized(case.expanded)
         pods = case.expanded.pods
@@ -46,5 +46,7 @@ class Expand(Question[ExpandResult]):
             notes.warn(f"{gap} [{some(gap.pods)}]")
         gaps += of_server
         if case.engine.strict:
+            # The stage has nothing to assess: no scheduler ran, only the API server.
             insist(gaps)
-        return replace(result, edits=tuple(case.snapshot.edits), gaps=tuple(gaps))
+        result = replace(result, edits=tuple(case.snapshot.edits), gaps=tuple(gaps))
+        return Answer((), lambda: result)

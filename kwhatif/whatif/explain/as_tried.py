@@ -7,9 +7,10 @@ in the state in which it leaves the cluster.
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -30,17 +31,8 @@ from kwhatif.whatif.stages.expansion import expanded, insist_on_pods
 from kwhatif.whatif.stages.inputs import Files
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.pod_words import PodWord
-from kwhatif.whatif.stages.question import Case, Question
+from kwhatif.whatif.stages.question import Answer, Case, Question
 from kwhatif.whatif.stages.targets import found, one_of_each, split
-
-
-class Run(Protocol):
-    """What a run answers with."""
-
-    @property
-    def placements(self) -> Sequence[Placement]: ...
-    @property
-    def fidelity(self) -> Fidelity: ...
 
 
 @dataclass(eq=False)
@@ -97,29 +89,35 @@ class AsTried(Question[ExplainResult]):
         )
         return {**options, "detailed": True, "observer": self._watch}
 
-    def answer(self, cases: Sequence[Case], notes: Notes) -> ExplainResult:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[ExplainResult]:
         (case,) = cases
         self._watch.session = case.session
         self.looking.check(case.session)
-        run: Run = self.run.answer(cases, notes)
+        run = self.run.answer(cases, notes)
         assert case.after is not None
-        tried, others = self._chosen(case, run)
-        reports = self._reports(tried, _placements(run))
+        placements = {each.pod: each for each in run.placements}
+        tried, others = self._chosen(case, placements)
+        reports = self._reports(tried, placements)
         placed = counted(sum(each.outcome == "placed" for each in run.placements), "pod")
         state = f"after {placed} found a node"
         rest = explain(case.after, others, self.looking, state=state, others=case.others) if others else None
-        result = ExplainResult(
-            nodes=len(case.session.cluster),
-            pods=(*reports, *(rest.pods if rest else ())),
-            fidelity=_both(_about(run.fidelity, tried), rest.fidelity if rest else None),
-            warnings=case.session.setup.configuration.warnings,
-        )
-        return replace(result, **case.refused)
 
-    def _chosen(self, case: Case, run: Run) -> tuple[list[Asked], list[Asked]]:
+        def result(of_run: Fidelity, of_rest: Fidelity | None = None) -> ExplainResult:
+            after = () if rest is None else rest.result(of_rest).pods
+            return ExplainResult(
+                nodes=len(case.session.cluster),
+                pods=(*reports, *after),
+                fidelity=_both(of_run, of_rest),
+                warnings=case.session.setup.configuration.warnings,
+            )
+
+        about = {item.pod.key for item in tried}
+        bases = [dataclasses.replace(basis, about=about) for basis in run.bases]
+        return Answer([*bases, *(rest.bases if rest else ())], result)
+
+    def _chosen(self, case: Case, of_run: Mapping[str, Placement]) -> tuple[list[Asked], list[Asked]]:
         """The pods that are meant: those that were tried, and others."""
         owners = Owners(case.snapshot)
-        of_run = _placements(run)
         # A pod that had to leave again is asked why it finds no other node.
         there = [
             Asked(each.info.pod, of_run[key].origin, of_run[key].defaults)
@@ -214,18 +212,6 @@ class Watch(Observer):
     def after(self, scheduler: Scheduler, attempt: Attempt) -> None:
         self._beside.after(scheduler, attempt)
         self._placed += attempt.placed
-
-
-def _placements(run: Run) -> dict[str, Placement]:
-    """What became of pods, those that controllers made on the way included."""
-    return {each.pod: each for each in (*getattr(run, "replacements", ()), *run.placements)}
-
-
-def _about(fidelity: Fidelity, asked: Sequence[Asked]) -> Fidelity:
-    """What an answer stands on, as far as these pods are concerned."""
-    keys = {item.pod.key for item in asked}
-    gaps = (replace(gap, pods=tuple(pod for pod in gap.pods if pod in keys)) for gap in fidelity.gaps)
-    return replace(fidelity, gaps=tuple(gaps))
 
 
 def _both(fidelity: Fidelity, other: Fidelity | None) -> Fidelity:

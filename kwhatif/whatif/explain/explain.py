@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -18,9 +19,10 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.in_words import devices_of, evictions, feasible_rows, node_reports
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.whatif.explain.fixes import smallest_fixes
-from kwhatif.whatif.fidelity.assess import assess
+from kwhatif.whatif.fidelity.assess import Basis
 from kwhatif.whatif.place.placing import not_ours, placement_of, skipped
 from kwhatif.whatif.session import Asked, Session
+from kwhatif.whatif.stages.question import Answer
 
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.asking import Asking
@@ -51,7 +53,7 @@ LOOKING = Looking()
 
 def explain(
     session: Session, asked: Sequence[Asked], looking: Looking = LOOKING, *, state: str = "", others: Sequence[str] = ()
-) -> ExplainResult:
+) -> Answer[ExplainResult]:
     """Explain each pod by itself, on the cluster as it is; nothing is placed.
 
     A pod that runs is taken off its node first: the question is where it would go now. Of pods with the same owner one
@@ -70,12 +72,13 @@ def explain(
             reports[alike] = replace(first, alike=(*first.alike, placement))
         else:
             reports[alike] = replace(report_of(decided, looking), state=state)
-    return ExplainResult(
+    result = partial(
+        ExplainResult,
         nodes=len(session.cluster),
         pods=tuple(reports.values()),
-        fidelity=assess(session, asked, placements, others),
         warnings=session.setup.configuration.warnings,
     )
+    return Answer([Basis(session, asked, placements, others)], lambda fidelity: result(fidelity=fidelity))
 
 
 @dataclass(frozen=True)

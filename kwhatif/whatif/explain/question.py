@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from msgspec.structs import replace
-
 from kwhatif.errors import UsageError
 from kwhatif.results.explain import ExplainResult
 from kwhatif.scheduling.driver import Options
 from kwhatif.whatif.explain.explain import LOOKING, Looking, explain
 from kwhatif.whatif.stages.notes import Notes
-from kwhatif.whatif.stages.question import Case
+from kwhatif.whatif.stages.question import Answer, Case
 from kwhatif.whatif.stages.targets import AboutPods
 
 
@@ -33,7 +31,6 @@ class Explain(AboutPods[ExplainResult]):
     def options(self, case: Case) -> Options:
         return {"detailed": True}
 
-    def answer(self, cases: Sequence[Case], notes: Notes) -> ExplainResult:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[ExplainResult]:
         (case,) = cases
-        result = explain(case.session, case.asked, self.looking, others=case.others)
-        return replace(result, **case.refused)
+        return explain(case.session, case.asked, self.looking, others=case.others)

@@ -5,9 +5,11 @@ A gap that touches none of the pods asked about is told, too, but does not count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.errors import FidelityError, UsageError
 from kwhatif.framework.interface import Reading
@@ -27,31 +29,39 @@ from kwhatif.whatif.session import Asked, Session
 _BUDGET = "PodDisruptionBudget"
 
 
-def assess(
-    session: Session,
-    asked: Sequence[Asked],
-    placements: Sequence[Placement],
-    others: Sequence[str] = (),
-    rollouts: Sequence[Rollout] = (),
-    evicted: Sequence[str] = (),
-    more: bool = False,
-) -> Fidelity:
-    """The fidelity report of an answer.
+@dataclass(frozen=True)
+class Basis:
+    """A run of the scheduler that an answer stands on.
 
     ``others`` names kinds of the input that nobody knows, ``evicted`` pods that were sent away on purpose, besides the
-    victims of ``placements``. ``more``: the pods come on top of those that their workloads have.
+    victims of ``placements``. ``more``: the pods come on top of those that their workloads have. If not all pods are
+    asked ``about``, what touches others does not count.
     """
+
+    session: Session
+    asked: Sequence[Asked] = ()
+    placements: Sequence[Placement] = ()
+    others: Sequence[str] = ()
+    rollouts: Sequence[Rollout] = ()
+    evicted: Sequence[str] = ()
+    more: bool = False
+    about: Collection[str] | None = None
+
+
+def assess(basis: Basis) -> Fidelity:
+    """The fidelity report of a run."""
+    session, asked, rollouts = basis.session, basis.asked, basis.rollouts
     snapshot, setup = session.snapshot, session.setup
     gaps = [
         *_version_gaps(session, asked),
         *_pod_gaps(session, asked),
         *untried_gaps(session, asked),
-        *_budget_gap(session, placements, evicted),
+        *_budget_gap(session, basis.placements, basis.evicted),
         *_kind_gaps(session, asked),
         *priority_gaps(snapshot, session.covered, asked),
         *_extender_gaps(session, asked),
     ]
-    gaps += stranger_gaps(snapshot, asked, more=more)
+    gaps += stranger_gaps(snapshot, asked, more=basis.more)
     told = {gap.what for gap in gaps}
     gaps += [gap for gap in server_gaps(snapshot, session.covered, asked) if gap.what not in told]
     told |= {gap.what for gap in gaps}
@@ -80,8 +90,11 @@ def assess(
         Gap(what=f"the policy is translated, {what}", effect=effect, pods=_keys(asked, lambda item: True))
         for what, _, effect in (lost.rpartition(": ") for lost in setup.configuration.lost)
     ]
-    if others:
-        gaps.append(unknown_gap(others, asked))
+    if basis.others:
+        gaps.append(unknown_gap(basis.others, asked))
+    about = basis.about
+    if about is not None:
+        gaps = [replace(gap, pods=tuple(pod for pod in gap.pods if pod in about)) for gap in gaps]
     return Fidelity(
         rules=str(setup.features),
         cluster=snapshot.kubernetes_version,

@@ -18,13 +18,14 @@ from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.fidelity.ownership import Owners
 from kwhatif.whatif.gate.outage import Stranded, outage
 from kwhatif.whatif.gate.unit import Unit
+from kwhatif.whatif.session import Session
 
 
 @dataclass
 class Context:
     """Everything about the change that a rule may ask.
 
-    ``units`` are its workloads, in the order of their manifests; ``cluster`` is how things stand once it is rolled
+    ``units`` are its workloads, in the order of their manifests; ``session`` is how things stand once it is rolled
     out and ``before`` how they stood before, which is worked out when it is first asked for. ``margins`` has, by pod,
     by how much its node beat the next best; only rules that say so (``scores``) find anything in there. ``tried`` are
     the pods that a scheduler took up, by ``namespace/name``. ``scale_up`` is what autoscalers added for those without a
@@ -33,9 +34,7 @@ class Context:
 
     units: Sequence[Unit]
     placements: Sequence[Placement]
-    cluster: Cluster
-    setup: Setup
-    snapshot: Snapshot
+    session: Session
     owners: Owners
     fidelity: Fidelity
     now: datetime
@@ -43,6 +42,18 @@ class Context:
     scale_up: ScaleUp | None = None
     margins: dict[str, int] = field(default_factory=dict)
     tried: dict[str, PodInfo] = field(default_factory=dict)
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.session.cluster
+
+    @property
+    def setup(self) -> Setup:
+        return self.session.setup
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return self.session.snapshot
 
     @cached_property
     def before(self) -> Cluster:

@@ -19,7 +19,7 @@ from kwhatif.whatif.edits.apply import edited
 from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.edits.kind import Given
 from kwhatif.whatif.gate.context import Context
-from kwhatif.whatif.session import Asked, Session
+from kwhatif.whatif.session import Asked
 
 MOST_NODES = 200
 """No more are tried."""
@@ -62,7 +62,7 @@ class Growth:
     def _placed(self, pods: Sequence[PodInfo], like: str, count: int) -> int:
         with pods_to_make():
             grown = edited(self._after, [Given(ADD_NODES, AddNodes(count=count, like=like), "the gate")])
-        session = Session(grown.snapshot, self._context.setup, shapes=self._context.cluster.shapes, imagined=True)
+        session = self._context.session.anew(grown.snapshot, shapes=self._context.cluster.shapes, imagined=True)
         placed = 0
         for pod in pods:
             if session.driver.scheduler(pod.pod.spec.scheduler_name) is not None:

@@ -11,6 +11,7 @@ from typing import cast
 
 from kwhatif.errors import UsageError
 from kwhatif.results.gate import GateResult
+from kwhatif.results.parts import Fidelity
 from kwhatif.scheduling.driver import Options
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.gathering import gathered
@@ -21,7 +22,7 @@ from kwhatif.whatif.gate.run import Proposal, Terms, begin, gate
 from kwhatif.whatif.stages.expansion import expanded, insist_on_pods
 from kwhatif.whatif.stages.inputs import NO_CLUSTER, Engine, Files, Inputs
 from kwhatif.whatif.stages.notes import Notes
-from kwhatif.whatif.stages.question import Case, Question
+from kwhatif.whatif.stages.question import Answer, Case, Question
 
 
 @dataclass(frozen=True)
@@ -108,12 +109,17 @@ class Gate(Question[GateResult]):
         detailed = any(rule.scores and rule.given.level != "off" for rule in self.terms.rules)
         return {"seed": self.seed, "detailed": detailed, "observer": cast("Proposal", case).cycles}
 
-    def answer(self, cases: Sequence[Case], notes: Notes) -> GateResult:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[GateResult]:
         (case,) = cases
         assert case.inputs.now is not None
-        result = gate(cast("Proposal", case), self.terms, case.inputs.now)
-        for text in result.warnings:
-            notes.warn(text)
-        if case.inputs.mapped:
-            with_excerpts(result)
-        return result
+        answer = gate(cast("Proposal", case), self.terms, case.inputs.now)
+
+        def result(fidelity: Fidelity) -> GateResult:
+            result = answer.result(fidelity)
+            for text in result.warnings:
+                notes.warn(text)
+            if case.inputs.mapped:
+                with_excerpts(result)
+            return result
+
+        return replace(answer, result=result)

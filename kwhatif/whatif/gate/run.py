@@ -22,6 +22,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subject
+from kwhatif.results.parts import Fidelity
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
@@ -37,9 +38,8 @@ from kwhatif.whatif.gate.rule import Rule
 from kwhatif.whatif.gate.unit import Unit, subject_of
 from kwhatif.whatif.gate.units import units_of
 from kwhatif.whatif.place.place import placed
-from kwhatif.whatif.session import Session
 from kwhatif.whatif.stages.expansion import template_paths
-from kwhatif.whatif.stages.question import Case
+from kwhatif.whatif.stages.question import Answer, Case
 
 NOTHING = "nothing to judge: the change makes no pods and takes none away"
 
@@ -81,54 +81,60 @@ def begin(proposal: Proposal) -> None:
     proposal.edited = dataclasses.replace(proposal.edited, snapshot=draft.snapshot)
 
 
-def gate(proposal: Proposal, terms: Terms, now: datetime) -> GateResult:
-    """Judge a change. The snapshot stays as it was ``before``."""
-    session, setup, found = proposal.session, proposal.setup, proposal.found
+def gate(proposal: Proposal, terms: Terms, now: datetime) -> Answer[GateResult]:
+    """Roll a change out, to be judged by the rules once it is known what that stands on. The snapshot stays as it was
+    ``before``.
+    """
+    session, expanded = proposal.session, proposal.expanded
     forked = session.cluster.fork()
-    expanded, others = proposal.expanded, proposal.others
-    result, end = placed(session, proposal.asked, rollouts=expanded.rollouts, others=others, scaler=proposal.scaler)
-    proposal.after = end.session
-    result = replace(result, placements=tuple(_in_the_end(result.placements)))
-    owners = Owners(proposal.snapshot)
-    templates, moved = template_paths(proposal.inputs.reading), proposal.edited.asked
-    units = units_of(found.apply, templates, proposal.expanded, moved, result, owners)
+    run = placed(session, proposal.asked, rollouts=expanded.rollouts, others=proposal.others, scaler=proposal.scaler)
+    proposal.after = run.end.session
+    placements = tuple(_in_the_end(run.placements))
 
     def before() -> Cluster:
-        if not found.removed:
+        if not proposal.found.removed:
             return forked
-        return Session(proposal.before, setup, shapes=session.cluster.shapes).cluster
+        return session.anew(proposal.before, shapes=session.cluster.shapes).cluster
 
-    context = Context(
-        units=units,
-        placements=result.placements,
-        cluster=session.cluster,
-        setup=setup,
-        snapshot=proposal.snapshot,
-        owners=owners,
-        fidelity=result.fidelity,
-        now=now,
-        make_before=before,
-        scale_up=result.scale_up,
-        margins=proposal.cycles.margins,
-        tried=proposal.cycles.tried,
-    )
-    changes = tuple(_told(found.changes, proposal, context))
+    def result(fidelity: Fidelity) -> GateResult:
+        owners = Owners(proposal.snapshot)
+        templates, moved = template_paths(proposal.inputs.reading), proposal.edited.asked
+        context = Context(
+            units=units_of(proposal.found.apply, templates, expanded, moved, placements, run.rollouts, owners),
+            placements=placements,
+            session=session,
+            owners=owners,
+            fidelity=fidelity,
+            now=now,
+            make_before=before,
+            scale_up=run.scale_up,
+            margins=proposal.cycles.margins,
+            tried=proposal.cycles.tried,
+        )
+        return _judgement(proposal, terms, context)
+
+    return Answer([run.basis], result, placements)
+
+
+def _judgement(proposal: Proposal, terms: Terms, context: Context) -> GateResult:
+    changes = tuple(_told(proposal.found.changes, proposal, context))
     judged = _Judged(context, terms)
-    nothing = proposal.base is not None and not proposal.others and not _happens(units, changes)
+    nothing = proposal.base is not None and not proposal.others and not _happens(context.units, changes)
     if not nothing:
         judged.run()
+    told = (*_strangers(changes, context), *_left_alone(context), *judged.warnings)
     return GateResult(
         verdict=judged.verdict,
         judged="everything" if proposal.base is None else "change",
         note=NOTHING if nothing else "",
         changes=changes,
-        placements=result.placements,
-        scale_up=result.scale_up,
+        placements=tuple(context.placements),
+        scale_up=context.scale_up,
         rules=tuple(judged.outcomes()),
         findings=tuple(judged.findings),
         exemptions=tuple(judged.exempted),
-        warnings=(*result.warnings, *_strangers(changes, context), *_left_alone(context), *judged.warnings),
-        fidelity=result.fidelity,
+        warnings=(*context.setup.configuration.warnings, *told),
+        fidelity=context.fidelity,
         policy=terms.policy,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.results.gate import Subject
-from kwhatif.results.place import PlaceResult
+from kwhatif.results.place import Placement, RolloutPlan
 from kwhatif.snapshot.load import Manifest
 from kwhatif.whatif.expand.expand import Expanded
 from kwhatif.whatif.fidelity.ownership import Owners
@@ -19,7 +19,8 @@ def units_of(
     templates: Sequence[TemplatePath],
     expanded: Expanded,
     moved: Sequence[Asked],
-    result: PlaceResult,
+    placements: Sequence[Placement],
+    rollouts: Sequence[RolloutPlan],
     owners: Owners,
 ) -> list[Unit]:
     """In the order of their manifests; then those of pods that were ``moved``, if none of them is theirs."""
@@ -34,11 +35,11 @@ def units_of(
             by_subject[owner] = Unit(owner, labels=item.pod.metadata.labels or {})
         homes[item.pod.key] = by_subject[owner]
         by_subject[owner].asked.append(item)
-    for placement in result.placements:
+    for placement in placements:
         unit = homes.get(placement.pod) or units.get(placement.origin)
         if unit is not None:
             unit.placements.append(placement)
-    for plan in result.rollouts:
+    for plan in rollouts:
         units[plan.origin].plan = plan
     others = {str(m.origin): m for m in manifests}
     for refusal in expanded.refusals:

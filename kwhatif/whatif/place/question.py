@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from msgspec.structs import replace
-
 from kwhatif.api.core import Pod
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import counted
+from kwhatif.results.parts import Fidelity
 from kwhatif.results.place import PlaceResult
 from kwhatif.scheduling.driver import Options
 from kwhatif.snapshot.format.model import write_snapshot
 from kwhatif.snapshot.read.files import called
-from kwhatif.whatif.fidelity.assess import insist
-from kwhatif.whatif.place.afterwards import End, afterwards
-from kwhatif.whatif.place.place import placed
+from kwhatif.whatif.place.afterwards import afterwards
+from kwhatif.whatif.place.place import Placed, placed
 from kwhatif.whatif.place.timeline import simulated
 from kwhatif.whatif.session import Asked
 from kwhatif.whatif.stages.notes import Notes
-from kwhatif.whatif.stages.question import Case, Question
+from kwhatif.whatif.stages.question import Answer, Case, Question
 
 
 @dataclass(frozen=True)
@@ -64,29 +62,29 @@ class Place(Question[PlaceResult]):
     def options(self, case: Case) -> Options:
         return {"seed": self.seed, "detailed": self.detailed}
 
-    def answer(self, cases: Sequence[Case], notes: Notes) -> PlaceResult:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[PlaceResult]:
         (case,) = cases
         if self.timeline:
-            result, end = simulated(
-                case.session, case.asked, recreate=self.recreate, others=case.others, scaler=case.scaler
-            )
+            run = simulated(case.session, case.asked, recreate=self.recreate, others=case.others, scaler=case.scaler)
         else:
-            result, end = placed(
+            run = placed(
                 case.session, case.asked, rollouts=case.expanded.rollouts, others=case.others, scaler=case.scaler
             )
-        case.after = end.session
-        if self.write:
-            self._write(case, result, end, notes)
-        return replace(result, **case.refused)
+        case.after = run.end.session
 
-    def _write(self, case: Case, result: PlaceResult, end: End, notes: Notes) -> None:
-        """Write the cluster afterwards, unless the answer is to be refused."""
-        if case.engine.strict:
-            insist(result.fidelity.touching)
+        def result(fidelity: Fidelity) -> PlaceResult:
+            if self.write:
+                self._write(case, run, notes)
+            return run.result(fidelity)
+
+        return Answer([run.basis], result, [*run.replacements, *run.placements])
+
+    def _write(self, case: Case, run: Placed, notes: Notes) -> None:
+        """Write the cluster afterwards."""
         files = [called(file) for file in case.inputs.manifests if isinstance(file, str)]
-        number = sum(placement.outcome == "placed" for placement in result.placements)
+        number = sum(placement.outcome == "placed" for placement in run.placements)
         text = f"place {counted(number, 'pod')}" + (f" of {', '.join(files)}" if files else "")
-        after = afterwards(case.session.snapshot, case.edited.covered, case.expanded, end, text)
+        after = afterwards(case.session.snapshot, case.edited.covered, case.expanded, run.end, text)
         write_snapshot(after, self.write)
         notes.note(f"{self.write}: the cluster afterwards, with {counted(len(after.objects.of(Pod)), 'pod')}")
 

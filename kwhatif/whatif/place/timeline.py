@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.results.place import Placement, PlaceResult
+from kwhatif.results.place import Placement
 from kwhatif.scheduling.replacements import grace_of
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.whatif.autoscale.scaled_placements import scaled
 from kwhatif.whatif.autoscale.scaler import Scaler
-from kwhatif.whatif.fidelity.assess import assess
+from kwhatif.whatif.fidelity.assess import Basis
 from kwhatif.whatif.place.afterwards import End, waiting
 from kwhatif.whatif.place.nodes_over_time import NodesOverTime
+from kwhatif.whatif.place.place import Placed
 from kwhatif.whatif.place.placing import Run, not_ours, skipped
-from kwhatif.whatif.place.totals import totals
 from kwhatif.whatif.session import Asked, Session
 
 
@@ -27,8 +27,8 @@ def simulated(
     recreate: bool = True,
     others: Sequence[str] = (),
     scaler: Scaler | None = None,
-) -> tuple[PlaceResult, End]:
-    """Let all pods arrive at once and run until nothing more can change: the answer, and how it leaves the cluster.
+) -> Placed:
+    """Let all pods arrive at once and run until nothing more can change.
 
     With ``recreate`` the controllers of victims make replacements, which enter the queue, too. With autoscalers, nodes
     come for pods that find none.
@@ -62,17 +62,14 @@ def simulated(
     tried = {attempt.pod.key for attempt in simulator.outcome.values()}
     aside = [item.pod for item in asked if item.pod.key not in tried]
     left = [waiting(attempt) for uid, attempt in simulator.outcome.items() if uid not in simulator.evicted]
-    return PlaceResult(
-        nodes=len(session.cluster),
-        totals=totals([*placements, *replacements], session.cluster),
-        placements=tuple(placements),
-        fidelity=assess(session, asked, placements, others),
-        warnings=session.setup.configuration.warnings,
+    return Placed(
+        basis=Basis(session, asked, placements, others),
+        end=End(session, [*left, *aside, *simulator.strangers]),
         replacements=tuple(replacements),
         timeline=tuple(simulator.diary.entries),
         events=tuple(simulator.diary.events),
         scale_up=scale_up,
-    ), End(session, [*left, *aside, *simulator.strangers])
+    )
 
 
 def _outcome(simulator: Simulator, growth: NodesOverTime, asked: Asked, info: PodInfo) -> Placement:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Unpack
 
 from kwhatif.results.parts import Result
+from kwhatif.results.place import Placement
 from kwhatif.whatif.stages.inputs import Engine, Inputs
 from kwhatif.whatif.stages.notes import Notes
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kwhatif.whatif.autoscale.scaler import Scaler
     from kwhatif.whatif.edits.edited import Edited
     from kwhatif.whatif.expand.expand import Expanded
+    from kwhatif.whatif.fidelity.assess import Basis
     from kwhatif.whatif.session import Asked, Session
     from kwhatif.whatif.stages.mapping import Look
 
@@ -77,6 +79,20 @@ class Case:
             "refusals": tuple(self.expanded.refusals),
             "failed": (*self.edited.failed, *self.expanded.failed),
         }
+
+
+@dataclass(frozen=True)
+class Answer(Generic[R_co]):
+    """What the scheduler did, before anybody knows what that stands on.
+
+    ``result`` makes the result, given the fidelity of each run of ``bases``. What has to wait for that is done there: a
+    file is written, rules judge, autoscalers go on from what is left. ``placements`` are what became of pods, for
+    whoever wants one of them explained.
+    """
+
+    bases: Sequence[Basis]
+    result: Callable[..., R_co]
+    placements: Sequence[Placement] = ()
 
 
 class Question(ABC, Generic[R_co]):
@@ -141,5 +157,5 @@ class Question(ABC, Generic[R_co]):
         return {}
 
     @abstractmethod
-    def answer(self, cases: Sequence[Case], notes: Notes) -> R_co:
-        """The answer."""
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[R_co]:
+        """Put the question to the scheduler."""

@@ -8,13 +8,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kwhatif.bounds import pods_to_make
 from kwhatif.progress import begun
 from kwhatif.results.parts import Result
 from kwhatif.whatif.stages.notes import Notes
-from kwhatif.whatif.stages.question import Case, Question
+from kwhatif.whatif.stages.question import Answer, Case, Question
+
+if TYPE_CHECKING:
+    from kwhatif.results.parts import Fidelity
 
 R = TypeVar("R", bound=Result)
 
@@ -23,12 +26,14 @@ R = TypeVar("R", bound=Result)
 class Inquiry:
     """A question on its way: one case, or the two that are compared, what is worth knowing, and in the end the result.
 
-    What is given once serves both cases.
+    What is given once serves both cases. ``stands_on`` is the fidelity of each run of the ``answer``.
     """
 
     question: Question[Any]
     cases: Sequence[Case]
     notes: Notes
+    answer: Answer[Any] | None = None
+    stands_on: Sequence[Fidelity] = ()
     result: Result | None = None
 
 
@@ -129,28 +134,37 @@ def session(inquiry: Inquiry) -> Inquiry:
 
 
 def answer(inquiry: Inquiry) -> Inquiry:
-    """The question itself."""
-    result = inquiry.question.answer(inquiry.cases, inquiry.notes)
-    if result.lacks_nodes and not inquiry.cases[0].inputs.autoscale:
-        from kwhatif.whatif.autoscale.shown_autoscalers import note_autoscalers
-
-        note_autoscalers(inquiry.cases[0].snapshot, inquiry.notes)
-    return dataclasses.replace(inquiry, result=result)
+    """The question is put to the scheduler, as often as it takes."""
+    return dataclasses.replace(inquiry, answer=inquiry.question.answer(inquiry.cases, inquiry.notes))
 
 
 def fidelity(inquiry: Inquiry) -> Inquiry:
-    """What the answer stands on: plugins that had no say are told of, and under ``strict`` no gap may touch a pod."""
-    assert inquiry.result is not None
+    """What each run stands on: plugins that had no say are told of, and under ``strict`` no gap may touch a pod."""
+    assert inquiry.answer is not None
     if inquiry.question.schedules:
-        from kwhatif.whatif.fidelity.assess import insist
+        from kwhatif.whatif.fidelity.assess import assess, insist
 
         given = {name for case in inquiry.cases if case.engine.plugin for name in case.setup.outside}
         for name in sorted(given.difference(*(case.setup.used for case in inquiry.cases))):
             inquiry.notes.warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
+        found = [assess(basis) for basis in inquiry.answer.bases]
         if inquiry.cases[0].engine.strict:
-            for each in inquiry.result.stands_on:
+            for each in found:
                 insist(each.touching)
+        inquiry = dataclasses.replace(inquiry, stands_on=found)
     return inquiry
+
+
+def result(inquiry: Inquiry) -> Inquiry:
+    """What is made of the answer, now that it is known what it stands on; with what never came to be."""
+    assert inquiry.answer is not None
+    first = inquiry.cases[0]
+    result: Result = inquiry.answer.result(*inquiry.stands_on).refusing(**first.refused)
+    if result.lacks_nodes and not first.inputs.autoscale:
+        from kwhatif.whatif.autoscale.shown_autoscalers import note_autoscalers
+
+        note_autoscalers(first.snapshot, inquiry.notes)
+    return dataclasses.replace(inquiry, result=result)
 
 
 def mapping(inquiry: Inquiry) -> Inquiry:
@@ -176,6 +190,7 @@ STAGES: tuple[Callable[[Inquiry], Inquiry], ...] = (
     session,
     answer,
     fidelity,
+    result,
     mapping,
 )
 """In this order, for every question."""

@@ -14,7 +14,6 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.verdicts import Verdicts
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
-from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
 from kwhatif.whatif.session import Asked, Session
@@ -103,13 +102,13 @@ class SameShapes(ShapeTable):
         return found[1]
 
 
-def decide(snapshot: Snapshot, setup: Setup, asked: Sequence[Asked], shapes: ShapeTable | None = None) -> Decision:
-    """Place the pods as ``place`` does, and keep each node's verdict. Raises what loading and plugins raise.
+def decide(session: Session, snapshot: Snapshot, asked: Sequence[Asked], shapes: ShapeTable | None = None) -> Decision:
+    """Have the scheduler of a session place the pods on a snapshot as ``place`` does, and keep each node's verdict.
 
-    Every pod's ``schedulerName`` must be one of the configuration's profiles.
+    Every pod's ``schedulerName`` must be one of the configuration's profiles. Raises what loading and plugins raise.
     """
     verdicts = _Verdicts()
-    session = Session(snapshot, setup, detailed=True, shapes=shapes, observer=verdicts)
+    session = session.anew(snapshot, detailed=True, shapes=shapes, observer=verdicts)
     found = []
     for info in session.driver.in_order(map(session.info, asked), lambda info: info):
         verdicts.found.clear()

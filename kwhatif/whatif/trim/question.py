@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from kwhatif.errors import InputError, UsageError
+from kwhatif.results.parts import Fidelity
 from kwhatif.results.snapshot_trim import TrimResult
-from kwhatif.whatif.fidelity.assess import insist
-from kwhatif.whatif.place.place import place
+from kwhatif.whatif.place.place import placed
 from kwhatif.whatif.stages.notes import Notes
-from kwhatif.whatif.stages.question import Case
+from kwhatif.whatif.stages.question import Answer, Case
 from kwhatif.whatif.stages.targets import AboutPods
 from kwhatif.whatif.trim.trim import awaiting, trim
 from kwhatif.whatif.trim.written import check_and_write, told
@@ -39,23 +39,23 @@ class Trim(AboutPods[TrimResult]):
     def nothing(self) -> UsageError:
         return UsageError("name the pods to trim for: manifests, or pods of the snapshot")
 
-    def answer(self, cases: Sequence[Case], notes: Notes) -> TrimResult:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[TrimResult]:
         (case,) = cases
-        setup = case.setup
         for item in case.asked:
             name = item.pod.spec.scheduler_name
-            if setup.configuration.profile_for(name or "default-scheduler") is None:
+            if case.setup.configuration.profile_for(name or "default-scheduler") is None:
                 problem = f"pod {item.pod.key}: schedulerName {name} is none of the configuration's profiles"
                 raise InputError(problem, source=item.origin, place="$.spec.schedulerName")
         whole = case.snapshot
         before, waiting = awaiting(whole, case.asked)
         case.edited = replace(case.edited, snapshot=before)
-        gaps = place(case.new_session(), waiting).fidelity.touching
-        if case.engine.strict:
-            # Before the search, which takes long, and before a file is written.
-            insist(gaps)
-        for gap in gaps:
-            notes.warn(f"the decision may be another: {gap.what}: {gap.effect}")
-        trimmed = trim(before, setup, waiting, nodes_too=self.nodes_too, most_steps=self.most_steps)
-        decision = check_and_write(trimmed, setup, waiting, self.out, loosely=self.nodes_too)
-        return told(whole, trimmed, decision, self.out)
+        session = case.new_session()
+
+        def result(fidelity: Fidelity) -> TrimResult:
+            for gap in fidelity.touching:
+                notes.warn(f"the decision may be another: {gap.what}: {gap.effect}")
+            trimmed = trim(session, waiting, nodes_too=self.nodes_too, most_steps=self.most_steps)
+            decision = check_and_write(trimmed, session, waiting, self.out, loosely=self.nodes_too)
+            return told(whole, trimmed, decision, self.out)
+
+        return Answer([placed(session, waiting).basis], result)

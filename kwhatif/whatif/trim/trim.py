@@ -17,7 +17,6 @@ from kwhatif.api.meta import Resource
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.errors import KwhatifError
 from kwhatif.progress import reached
-from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.session import Asked, Session
 from kwhatif.whatif.trim.decision import Cycle, Decision, SameShapes, decide
@@ -57,18 +56,19 @@ def _pending(pod: Pod) -> Pod:
 
 
 def trim(
-    snapshot: Snapshot, setup: Setup, asked: Sequence[Asked], *, nodes_too: bool = False, most_steps: int | None = None
+    session: Session, asked: Sequence[Asked], *, nodes_too: bool = False, most_steps: int | None = None
 ) -> Trimmed:
-    """The smallest snapshot found that gives the same decision for pods that wait in it (see ``awaiting``).
+    """The smallest snapshot found that gives the same decision for pods that wait in that of a session (see
+    ``awaiting``).
 
     The outcome stays the same to the letter, and so do the verdict and the scores of every node that is left. Nodes
     that a failure message counts and nodes that were compared are all kept, unless ``nodes_too``: then one is enough
     for each verdict, and only the numbers in a message may change. Without ``most_steps`` large snapshots get fewer
     steps than small ones. Raises what deciding raises.
     """
-    search = _Search(snapshot, setup, asked, nodes_too, most_steps)
+    search = _Search(session, asked, nodes_too, most_steps)
     search.run()
-    left = without_empty_kinds(search.left(()), setup, asked)
+    left = without_empty_kinds(search.left(()), session, asked)
     pods = ", ".join(item.pod.key for item in asked)
     left.source = f"{left.source or 'a cluster'}, trimmed for {pods}"
     return Trimmed(left, search.base, search.steps, not search.exhausted)
@@ -88,8 +88,7 @@ class _Chunk:
 
 @dataclass
 class _Search:
-    snapshot: Snapshot
-    setup: Setup
+    session: Session
     asked: Sequence[Asked]
     nodes_too: bool
     most_steps: int | None
@@ -98,9 +97,13 @@ class _Search:
     exhausted: bool = False
     _gone: set[int] = field(default_factory=set)
 
+    @property
+    def snapshot(self) -> Snapshot:
+        return self.session.snapshot
+
     def run(self) -> None:
-        self._shapes = SameShapes(self.setup.features)
-        self.base = decide(self.snapshot, self.setup, self.asked, self._shapes)
+        self._shapes = SameShapes(self.session.setup.features)
+        self.base = decide(self.session, self.snapshot, self.asked, self._shapes)
         self._mine = {item.pod.key for item in self.asked}
         self._pods_on: dict[str, list[Resource]] = {}
         for pod in self._pods():
@@ -130,10 +133,9 @@ class _Search:
 
     def _unread(self) -> list[Resource]:
         """What cannot matter: kinds that no plugin in use reads, pods without a node that is there."""
-        session = Session(self.snapshot, self.setup)
         for item in self.asked:
-            session.driver.scheduler(item.pod.spec.scheduler_name)
-        read = {*session.readings(), "Node", "Pod"}
+            self.session.driver.scheduler(item.pod.spec.scheduler_name)
+        read = {*self.session.readings(), "Node", "Pod"}
         found = [obj for kind in sorted(self.snapshot.objects.covered() - read) for obj in self._there(kind)]
         names = {node.name for node in self.snapshot.objects.of(Node)}
         for pod in self._pods():
@@ -238,7 +240,7 @@ class _Search:
         reached("Trimming", "steps", self.steps, self.most_steps)
         self.work += len(left.objects)
         try:
-            got = decide(left, self.setup, self.asked, self._shapes)
+            got = decide(self.session, left, self.asked, self._shapes)
         except KwhatifError:
             return False, set()
         return self.base.against(got, loosely=self.nodes_too)

@@ -13,15 +13,16 @@ from kwhatif.api.core import Pod
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
 from kwhatif.results.snapshot_trim import KindCount, TrimmedPod, TrimResult
-from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot, write_snapshot
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.whatif.session import Asked
+from kwhatif.whatif.session import Asked, Session
 from kwhatif.whatif.trim.decision import Cycle, Decision, decide
 from kwhatif.whatif.trim.trim import Trimmed
 
 
-def check_and_write(trimmed: Trimmed, setup: Setup, asked: Sequence[Asked], path: str, *, loosely: bool) -> Decision:
+def check_and_write(
+    trimmed: Trimmed, session: Session, asked: Sequence[Asked], path: str, *, loosely: bool
+) -> Decision:
     """Write the snapshot, after what will be in the file was read back and decided again: that decision.
 
     Raises InputError.
@@ -31,7 +32,7 @@ def check_and_write(trimmed: Trimmed, setup: Setup, asked: Sequence[Asked], path
         write_snapshot(trimmed.snapshot, draft)
         read = load_snapshot([draft])
     there = {pod.key: pod for pod in read.objects.of(Pod)}
-    again = decide(read, setup, [replace(item, pod=there[item.pod.key]) for item in asked])
+    again = decide(session, read, [replace(item, pod=there[item.pod.key]) for item in asked])
     same, _ = trimmed.decision.against(again, loosely=loosely)
     if not same:
         raise InputError("what was left gives another decision once it is read back: nothing was written", source=path)
