@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from kwhatif.api.core import Pod
-from kwhatif.api.kinds import GROUPS, KINDS, NAMESPACED, Kind, kept_whole, struct_for
+from kwhatif.api.kinds import GROUPS, KINDS, NAMESPACED, kept_whole, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
@@ -17,7 +17,7 @@ from kwhatif.snapshot.foreign.internal_lists import converted
 from kwhatif.snapshot.foreign.kwok import is_recorded
 from kwhatif.snapshot.foreign.recorded_moment import Moment, State, rfc3339, state_at
 from kwhatif.snapshot.foreign.recording import Recording
-from kwhatif.snapshot.foreign.recording_lines import KIND_OF_PATH, About, is_recording, lines_of
+from kwhatif.snapshot.foreign.recording_lines import KIND_OF_PATH, Recorded, is_recording, lines_of
 from kwhatif.snapshot.foreign.scheduler_simulator import LEFT_OUT, SimulatorExport, simulator_export
 from kwhatif.snapshot.foreign.tree import FEWEST_NAMESPACES, Tree, partial, these_alone
 from kwhatif.snapshot.format.autoscaler_info import CONFIG_MAPS, ConfigMap, with_config_map
@@ -97,7 +97,7 @@ class Collected:
 
     def add_recording(self, recording: Recording, version: float = math.inf) -> None:
         """The objects of a recording as they are once all changes up to a version are made. Raises InputError."""
-        self._recorded(recording.kinds, recording.about, recording.strangers)
+        self._recorded(recording)
         for change in recording.until(version):
             self._add_item(change.item)
 
@@ -105,7 +105,7 @@ class Collected:
         """The objects of a recording as they are at one moment. Raises InputError."""
         self.nothing = False
         mine = self.snapshot
-        self._recorded(state.kinds, state.about, state.strangers)
+        self._recorded(state)
         mine.taken_at = mine.taken_at or rfc3339(state.at)
         for path, missing in state.about.open.items():
             kind = KIND_OF_PATH.get(path)
@@ -117,17 +117,17 @@ class Collected:
         for item in state.items():
             self._add_item(item)
 
-    def _recorded(self, kinds: Iterable[Kind], about: About, strangers: Mapping[str, int]) -> None:
+    def _recorded(self, recorded: Recorded[Any]) -> None:
         """What a recording says besides its objects."""
         self._recognised("recording")
-        mine, told = self.snapshot, about.cluster
+        mine, told = self.snapshot, recorded.about.cluster
         mine.kubernetes_version = mine.kubernetes_version or told.kubernetes_version
         mine.scheduler, mine.autoscaler = mine.scheduler or told.scheduler, mine.autoscaler or told.autoscaler
         mine.unreadable |= {kind: why for kind, why in (told.unreadable or {}).items() if kind not in mine.unreadable}
         mine.dropped = sorted({*mine.dropped, *(told.dropped or ())})
-        for kind in kinds:
+        for kind in recorded.kinds:
             self._cover(kind.api_version(), kind.name)
-        for stranger, count in strangers.items():
+        for stranger, count in recorded.strangers.items():
             self._ignore(stranger, count)
 
     def _recognised(self, layout: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -20,21 +20,10 @@ from kwhatif.api.kinds import Kind
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.golang.duration import SECOND, Duration
-from kwhatif.snapshot.foreign.recording import unexpected
-from kwhatif.snapshot.foreign.recording_lines import (
-    EVENT_TYPES,
-    KIND_OF_PATH,
-    About,
-    Head,
-    Line,
-    ObjectMeta,
-    decoded,
-    is_recording,
-    version_of,
-)
+from kwhatif.snapshot.foreign.recording_lines import Head, Line, ObjectMeta, Recorded, is_recording, version_of
 from kwhatif.snapshot.read.documents import Origin
 from kwhatif.snapshot.read.files import called
-from kwhatif.snapshot.read.items import Item, inside
+from kwhatif.snapshot.read.items import Item
 from kwhatif.snapshot.read.lines import Lines, lines_that_begin
 
 END = "end"
@@ -88,9 +77,6 @@ def recording_in(path: str) -> tuple[Lines, Moment] | None:
         raise error.at(called(file)) from None
 
 
-_Line = Line[Head]
-
-
 class _Told(msgspec.Struct):
     object: msgspec.Raw
 
@@ -104,15 +90,14 @@ _Found = tuple[int, int, "bytes | msgspec.Raw", int]
 
 
 @dataclass
-class State:
-    """A cluster at one moment, and when that was; ``cut`` says that the recording has no end."""
+class State(Recorded[Head]):
+    """A cluster at one ``moment``, and when that was; ``cut`` says that the recording has no end."""
 
-    source: str
+    moment: Moment = Moment()
     at: float = 0.0
-    kinds: dict[Kind, str] = field(default_factory=dict)
-    about: About = field(default_factory=About)
-    strangers: dict[str, int] = field(default_factory=dict)
-    cut: bool = False
+    _start: float = math.nan
+    _end: float = math.nan
+    _until: float = math.nan
     _found: dict[tuple[str, str, str], _Found] = field(default_factory=dict)
     _kinds: dict[str, Kind] = field(default_factory=dict)
     _version: int = 0
@@ -127,36 +112,35 @@ class State:
                 raw, place = msgspec.Raw(bytes(text)), f"$.list.items[{i}]"
             yield Item(raw, kind.api_version(), kind.name, origin, str(origin), place)
 
-    def take(self, line: _Line, text: bytes, number: int, until: float) -> None:
-        """What a line tells, if it is told by then."""
-        told = line.at <= until
-        if line.cluster is not None or line.missing is not None:
-            # What is known of the cluster holds for all of the recording.
-            if told or line.cluster is not None:
-                self.about.add(line.kind, line.cluster, line.missing)
+    def take(self, line: Line[Head], text: bytes, number: int) -> None:
+        if math.isnan(self._start):
+            self._start = self._end = line.at
+            self._until = self.moment.after(line.at)
+        self._end = max(self._end, line.at)
+        super().take(line, text, number)
+
+    def remark(self, line: Line[Head]) -> None:
+        # What is known of the cluster holds for all of the recording.
+        if line.at <= self._until or line.cluster is not None:
+            super().remark(line)
+
+    def listed(self, kind: Kind, version: int, line: Line[Head], items: Sequence[msgspec.Raw], number: int) -> None:
+        self._version = max(self._version, version)
+        for i, raw in enumerate(items):
+            metadata, place = decode_json(raw, Head).metadata, f"$.list.items[{i}]"
+            self._put(kind, metadata, (version_of(metadata, place), number, raw, i))
+
+    def told(self, kind: Kind, obj: Head, line: Line[Head], text: bytes, number: int, *, deleted: bool) -> None:
+        metadata = obj.metadata
+        version = version_of(metadata, "$.event.object")
+        if line.at <= self._until:
+            self._version = max(self._version, version)
+        elif version > self._version:
             return
-        kind = KIND_OF_PATH.get(line.kind)
-        if kind is None:
-            self.strangers[line.kind] = self.strangers.get(line.kind, 0) + 1
-        elif line.list is not None:
-            self.kinds[kind] = line.list.metadata.resource_version
-            self._version = max(self._version, version_of(line.list.metadata, "$.list"))
-            for i, raw in enumerate(line.list.items):
-                metadata, place = decode_json(raw, Head).metadata, f"$.list.items[{i}]"
-                self._put(kind, metadata, (version_of(metadata, place), number, raw, i))
-        elif line.event is not None and line.event.type in EVENT_TYPES:
-            metadata = line.event.object.metadata
-            version = version_of(metadata, "$.event.object")
-            if told:
-                self._version = max(self._version, version)
-            elif version > self._version:
-                return
-            if line.event.type == "DELETED":
-                self._found.pop((kind.name, metadata.namespace, metadata.name), None)
-            else:
-                self._put(kind, metadata, (version, number, text, -1))
+        if deleted:
+            self._found.pop((kind.name, metadata.namespace, metadata.name), None)
         else:
-            raise unexpected(None if line.event is None else line.event.type)
+            self._put(kind, metadata, (version, number, text, -1))
 
     def _put(self, kind: Kind, metadata: ObjectMeta, found: _Found) -> None:
         if kind.idle:
@@ -167,26 +151,21 @@ class State:
         if before is None or before[0] <= found[0]:
             self._found[key] = found
 
+    def settle(self) -> None:
+        """All lines have been taken. Raises InputError for a moment beyond their span."""
+        start, end, until = self._start, self._end, self._until
+        if math.isfinite(until) and not start <= until <= end:
+            side = "before it begins" if until < start else "after it ends"
+            span = f"{rfc3339(start)} to {rfc3339(end)}, @+0s to @+{Duration.of_seconds(int(end - start))}"
+            raise InputError(f"@{rfc3339(until)} is {side}: it spans {span}", source=self.source)
+        self.at = min(until, end)
+
 
 def state_at(lines: Lines, moment: Moment) -> State:
     """The cluster at a moment of a recording. Raises InputError with the line, and for a moment beyond the span."""
-    state = State(lines.name)
-    start = end = until = math.nan
-    for number, text, line in decoded(lines, _Line):
-        if math.isnan(start):
-            start, until = line.at, moment.after(line.at)
-        end = line.at if math.isnan(end) else max(end, line.at)
-        try:
-            state.take(line, text, number, until)
-        except InputError as error:
-            raise inside(error, str(Origin(lines.name, number, number)), "$") from None
-    if not state.kinds:
-        raise InputError("a recording without any list: what was there at first is not known", source=lines.name)
-    if math.isfinite(until) and not start <= until <= end:
-        side = "before it begins" if until < start else "after it ends"
-        span = f"{rfc3339(start)} to {rfc3339(end)}, @+0s to @+{Duration.of_seconds(int(end - start))}"
-        raise InputError(f"@{rfc3339(until)} is {side}: it spans {span}", source=lines.name)
-    state.at, state.cut = min(until, end), lines.cut
+    state = State(lines.name, moment=moment)
+    state.read(lines, Line[Head])
+    state.settle()
     return state
 
 

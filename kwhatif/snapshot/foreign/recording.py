@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, takewhile
@@ -17,22 +17,10 @@ import msgspec
 
 from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import Kind
-from kwhatif.api.mismatch import described
-from kwhatif.errors import InputError
-from kwhatif.snapshot.foreign.recording_lines import (
-    EVENT_TYPES,
-    KIND_OF_PATH,
-    About,
-    Head,
-    Line,
-    decoded,
-    version_of,
-)
+from kwhatif.snapshot.foreign.recording_lines import Head, Line, Recorded, version_of
 from kwhatif.snapshot.read.documents import Origin
-from kwhatif.snapshot.read.items import Item, inside
+from kwhatif.snapshot.read.items import Item
 from kwhatif.snapshot.read.lines import Lines
-
-_Line = Line[msgspec.Raw]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +42,29 @@ class Change:
 
 
 @dataclass
-class Recording:
-    """What was there at first, and the changes since in the order in which they were made.
+class Recording(Recorded[msgspec.Raw]):
+    """What was there at first, and the changes since in the order in which they were made."""
 
-    ``kinds`` are those of which there is a list, with its version; ``strangers`` counts lines of unknown kinds.
-    ``cut`` says that the last line is not whole, as after a crash; ``about`` has what its recorder says besides.
-    """
-
-    source: str
     start: list[Change] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
-    kinds: dict[Kind, int] = field(default_factory=dict)
-    strangers: dict[str, int] = field(default_factory=dict)
-    cut: bool = False
-    about: About = field(default_factory=About)
+
+    def listed(
+        self, kind: Kind, version: int, line: Line[msgspec.Raw], items: Sequence[msgspec.Raw], number: int
+    ) -> None:
+        for i, raw in enumerate(items):
+            self.start.append(self._change(kind, raw, line.at, number, f"$.list.items[{i}]"))
+
+    def told(
+        self, kind: Kind, obj: msgspec.Raw, line: Line[msgspec.Raw], text: bytes, number: int, *, deleted: bool
+    ) -> None:
+        self.changes.append(self._change(kind, obj, line.at, number, "$.event.object", deleted=deleted))
+
+    def _change(
+        self, kind: Kind, raw: msgspec.Raw, at: float, number: int, place: str, *, deleted: bool = False
+    ) -> Change:
+        metadata, origin = decode_json(raw, Head).metadata, Origin(self.source, number, number)
+        version = version_of(metadata, place)
+        return Change(version, at, kind, raw, (metadata.namespace, metadata.name), deleted, origin, place)
 
     @property
     def begins(self) -> int:
@@ -104,45 +101,6 @@ class Recording:
 def read_recording(lines: Lines) -> Recording:
     """A recording. Raises InputError with the line."""
     recording = Recording(lines.name)
-    for number, _, read in decoded(lines, _Line):
-        origin = Origin(lines.name, number, number)
-        try:
-            _add(recording, read, origin)
-        except InputError as error:
-            raise inside(error, str(origin), "$") from None
-    if not recording.kinds:
-        raise InputError("a recording without any list: what was there at first is not known", source=lines.name)
-    recording.cut = lines.cut
+    recording.read(lines, Line[msgspec.Raw])
     recording.changes.sort(key=lambda change: change.version)
     return recording
-
-
-def _add(recording: Recording, line: _Line, origin: Origin) -> None:
-    if line.cluster is not None or line.missing is not None:
-        recording.about.add(line.kind, line.cluster, line.missing)
-        return
-    kind = KIND_OF_PATH.get(line.kind)
-    if kind is None:
-        recording.strangers[line.kind] = recording.strangers.get(line.kind, 0) + 1
-        return
-    if line.list is not None:
-        recording.kinds[kind] = version_of(line.list.metadata, "$.list")
-        for i, raw in enumerate(line.list.items):
-            recording.start.append(_change(line, kind, raw, origin, f"$.list.items[{i}]", deleted=False))
-    elif line.event is not None and line.event.type in EVENT_TYPES:
-        deleted = line.event.type == "DELETED"
-        recording.changes.append(_change(line, kind, line.event.object, origin, "$.event.object", deleted=deleted))
-    else:
-        raise unexpected(None if line.event is None else line.event.type)
-
-
-def unexpected(event: str | None) -> InputError:
-    """The error for a line that is neither a list nor an event of a known type."""
-    found = "neither" if event is None else f"an event of type {described(event)}"
-    return InputError(f"expected a list or an event that is one of {', '.join(EVENT_TYPES)}, found {found}")
-
-
-def _change(line: _Line, kind: Kind, raw: msgspec.Raw, origin: Origin, place: str, *, deleted: bool) -> Change:
-    metadata = decode_json(raw, Head).metadata
-    version = version_of(metadata, place)
-    return Change(version, line.at, kind, raw, (metadata.namespace, metadata.name), deleted, origin, place)

@@ -8,18 +8,23 @@ what of a kind is ``missing``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import msgspec
 
 from kwhatif.api.decode import decode_json
-from kwhatif.api.kinds import TABLE
+from kwhatif.api.kinds import TABLE, Kind
 from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.golang.integers import int64
 from kwhatif.snapshot.format.model import Metadata
+from kwhatif.snapshot.read.documents import Origin
 from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.read.items import inside
 from kwhatif.snapshot.read.lines import Lines
 
 _FIRST_LINE = re.compile(
@@ -139,3 +144,58 @@ class About:
             self.open.pop(kind, None)
             if missing.lost:
                 self.missing.append((kind, missing))
+
+
+@dataclass
+class Recorded(ABC, Generic[T]):
+    """What the lines of a recording say, whatever is made of its objects; those of events are read as a ``T``.
+
+    ``kinds`` are those of which there is a list, with its version; ``strangers`` counts lines of unknown kinds.
+    ``cut`` says that the last line is not whole, as after a crash; ``about`` has what its recorder says besides.
+    """
+
+    source: str
+    kinds: dict[Kind, int] = field(default_factory=dict, init=False)
+    strangers: Counter[str] = field(default_factory=Counter, init=False)
+    cut: bool = field(default=False, init=False)
+    about: About = field(default_factory=About, init=False)
+
+    def read(self, lines: Lines, type_: type[Line[T]]) -> None:
+        """Take all lines. Raises InputError with the line."""
+        for number, text, line in decoded(lines, type_):
+            try:
+                self.take(line, text, number)
+            except InputError as error:
+                raise inside(error, str(Origin(lines.name, number, number)), "$") from None
+        if not self.kinds:
+            raise InputError("a recording without any list: what was there at first is not known", source=lines.name)
+        self.cut = lines.cut
+
+    def take(self, line: Line[T], text: bytes, number: int) -> None:
+        """What a line tells, of which this is the ``text``. Raises InputError for a line of none of the forms."""
+        if line.cluster is not None or line.missing is not None:
+            self.remark(line)
+            return
+        kind, event = KIND_OF_PATH.get(line.kind), line.event
+        if kind is None:
+            self.strangers[line.kind] += 1
+        elif line.list is not None:
+            version = self.kinds[kind] = version_of(line.list.metadata, "$.list")
+            self.listed(kind, version, line, line.list.items, number)
+        elif event is not None and event.type in EVENT_TYPES:
+            self.told(kind, event.object, line, text, number, deleted=event.type == "DELETED")
+        else:
+            found = "neither" if event is None else f"an event of type {described(event.type)}"
+            raise InputError(f"expected a list or an event that is one of {', '.join(EVENT_TYPES)}, found {found}")
+
+    def remark(self, line: Line[T]) -> None:
+        """A line of our own."""
+        self.about.add(line.kind, line.cluster, line.missing)
+
+    @abstractmethod
+    def listed(self, kind: Kind, version: int, line: Line[T], items: Sequence[msgspec.Raw], number: int) -> None:
+        """A list of all objects of a kind, as they are at a version."""
+
+    @abstractmethod
+    def told(self, kind: Kind, obj: T, line: Line[T], text: bytes, number: int, *, deleted: bool) -> None:
+        """An object came, changed or went."""
