@@ -10,6 +10,7 @@ import pytest
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.scheduling.arrivals import with_claims
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.versions import features_of
@@ -26,6 +27,7 @@ from tests.device_builders import (
     pod_with,
     request,
     taint_rule,
+    template,
 )
 
 MODEL = "device.attributes['gpu.example.com'].model == '{}'"
@@ -50,6 +52,28 @@ def given(*objects: Resource, **more: Any) -> list[str] | str:
 
 def two(*names: str, **more: Any) -> list[Json]:
     return [device(name, attributes={"model": "h100" if name.startswith("h") else "t4"}, **more) for name in names]
+
+
+# --- claims from templates
+
+
+@pytest.mark.parametrize(
+    ("there", "made"),
+    [
+        pytest.param([], "p-c", id="it is called after the pod and what the pod calls it"),
+        pytest.param(["p-c"], "p-c-1", id="a name that somebody else's claim has is numbered"),
+        pytest.param(["p-c", "p-c-1"], "p-c-2", id="until one is free"),
+    ],
+)
+def test_a_claim_from_a_template_takes_nobody_elses_name(there: list[str], made: str) -> None:
+    others = [claim(name) for name in there]
+    cluster = cluster_of([node("a")], objects=[*others, template("t", request())])
+    mine = pod("p", spec={"resourceClaims": [{"name": "c", "resourceClaimTemplateName": "t"}]})
+    (status,) = with_claims(mine, cluster).status.resource_claim_statuses or []
+    assert (status.name, status.resource_claim_name) == ("c", made)
+    claims = cluster.devices.claims
+    assert {name for _, name in claims} == {*there, made}
+    assert [claims["default", each.name] for each in others] == others
 
 
 # --- which devices
