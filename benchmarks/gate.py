@@ -1,10 +1,14 @@
 """Time ``kwhatif gate`` as a user runs it, start-up and reading included: one JSON line a rules file.
 
     gate.py [--nodes N] [--pods P] [--manifests M] [--repeat N] [--rules NAME,...]
+            [--definitions N] [--policies N] [--webhooks N]
 
 A cluster of ``nodes`` nodes and ``pods`` pods, and a change of ``manifests`` Deployments: half of them are updates of
 what runs, of 50 pods each, half of them are new, of three pods each. ``default`` is a run without a rules file, ``all``
 asks every rule there is, the last two only fits-without, for every one of three zones and for every single node.
+
+The cluster may hold ``definitions`` of custom resources, and ``policies`` and ``webhooks`` that are about Deployments
+and pods; one in four asks about names, so that no two pods are the same to it.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +81,80 @@ def deployment(name: str, namespace: str, replicas: int, image: str) -> Spec:
     }
 
 
-def write(folder: Path, node_count: int, pod_count: int, manifests: int) -> None:
+def definition(number: int) -> Spec:
+    """One with a pod template's worth of fields."""
+    level: Spec = {"type": "object", "properties": {f"field{n}": {"type": "string"} for n in range(40)}}
+    for _ in range(8):
+        level = {"type": "object", "properties": {**level["properties"], "items": {"type": "array", "items": level}}}
+    kind, group = f"Thing{number}", f"group{number % 40}.example.com"
+    names = {"kind": kind, "listKind": f"{kind}List", "plural": f"{kind.lower()}s", "singular": kind.lower()}
+    schema = {"type": "object", "properties": {"spec": level, "status": {"type": "object"}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{names['plural']}.{group}"},
+        "spec": {"group": group, "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+
+
+def policy(number: int) -> Iterator[Spec]:
+    """A policy about Deployments or pods, and its binding."""
+    group, resource, path = [("", "pods", "object.spec"), ("apps", "deployments", "object.spec.template.spec")][
+        number % 2
+    ]
+    rule = {"apiGroups": [group], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": [resource]}
+    asked = [
+        "variables.containers.all(c, c.image.startsWith('registry.example/'))",
+        "variables.containers.all(c, !has(c.securityContext) || c.securityContext.?privileged.orValue(false) == false)",
+        "!has(object.metadata.labels) || !('banned' in object.metadata.labels)",
+    ]
+    if number % 4 < 2:
+        asked[2] = f"object.metadata.name != 'forbidden-{number}'"
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "variables": [{"name": "containers", "expression": f"{path}.containers"}],
+        "validations": [{"expression": text} for text in asked],
+    }
+    version = "admissionregistration.k8s.io/v1"
+    kind, name = "ValidatingAdmissionPolicy", f"policy{number}"
+    yield {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}
+    bound = {"policyName": name, "validationActions": ["Deny"]}
+    yield {"apiVersion": version, "kind": f"{kind}Binding", "metadata": {"name": name}, "spec": bound}
+
+
+def webhook(number: int) -> Spec:
+    """A webhook that could be about any Deployment or pod, and is about none."""
+    about = ["object.metadata.name == 'none'", "has(object.spec.none)"][number % 4 > 0]
+    rule = {"apiGroups": ["", "apps"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["pods", "deployments"]}
+    hook = {
+        "name": f"hook{number}.example.com",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {"service": {"name": "hook", "namespace": "default"}},
+        "matchConditions": [{"name": "about", "expression": about}],
+        "rules": [rule],
+        "sideEffects": "None",
+    }
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": f"hook{number}"},
+        "webhooks": [hook],
+    }
+
+
+def admission(definitions: int, policies: int, webhooks: int) -> list[Spec]:
+    """What the API server asks besides the manifests themselves."""
+    found = [*map(definition, range(definitions)), *map(webhook, range(webhooks))]
+    return [*found, *(obj for number in range(policies) for obj in policy(number))]
+
+
+def write(folder: Path, node_count: int, pod_count: int, manifests: int, more: Sequence[Spec] = ()) -> None:
     """The cluster and both sides of the change."""
     apps = -(-pod_count // REPLICAS)
     updates = min(manifests // 2, apps)
     running = [deployment(f"app{app}", f"team-{app % 40}", REPLICAS, "1.0") for app in range(apps)]
-    items = [*nodes(node_count), *pods(pod_count, node_count), *replica_sets(pod_count), *running]
+    items = [*nodes(node_count), *pods(pod_count, node_count), *replica_sets(pod_count), *running, *more]
     (folder / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     for side, image in (("base", "1.0"), ("head", "2.0")):
         directory = folder / side
@@ -134,10 +206,13 @@ def main() -> None:
     parser.add_argument("--manifests", type=int, default=200)
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--rules", default=",".join(RULES))
+    for name in ("definitions", "policies", "webhooks"):
+        parser.add_argument(f"--{name}", type=int, default=0)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write(folder, arguments.nodes, arguments.pods, arguments.manifests)
+        more = admission(arguments.definitions, arguments.policies, arguments.webhooks)
+        write(folder, arguments.nodes, arguments.pods, arguments.manifests, more)
         for rules in arguments.rules.split(","):
             runs = [measure(folder, rules) for _ in range(arguments.repeat)]
             print(

@@ -110,7 +110,8 @@ def test_diff_schedules_all_pods_twice() -> None:
 
 
 def test_a_gate_of_a_made_up_change_asks_every_rule() -> None:
-    figures = run("gate.py", "--nodes", "12", "--pods", "100", "--manifests", "4")
+    admission = ("--definitions", "3", "--policies", "4", "--webhooks", "4")
+    figures = run("gate.py", "--nodes", "12", "--pods", "100", "--manifests", "4", *admission)
     assert [line["name"] for line in figures] == ["default", "all", "any-zone", "any-node"]
     assert all((line["changes"], line["pods"]) == (4, 106) for line in figures)
     assert [line["checked"] for line in figures[2:]] == [3, 12]

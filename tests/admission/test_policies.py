@@ -43,9 +43,12 @@ def mutating(*expressions: str, **spec: Any) -> list[Json]:
     return policy("Mutating", mutations=mutations, **({"reinvocationPolicy": "Never"} | spec))
 
 
+def config_map(name: str, **fields: Any) -> Json:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "n"}, **fields}
+
+
 def send(objects: list[Json], **data: str) -> Created | Refused:
-    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "n"}, "data": data}
-    return ApiServer(World(objects)).send("create", config)
+    return ApiServer(World(objects)).send("create", config_map("c", data=data))
 
 
 @pytest.mark.parametrize(
@@ -210,3 +213,57 @@ def test_a_status_has_the_counts_that_are_always_written() -> None:
 def test_whoever_asks_the_authorizer_is_found_at_any_depth() -> None:
     assert asks_authorizer("[1].all(x, {'a': [authorizer.path('/').check('get').allowed()]}['a'][0])")
     assert not asks_authorizer("object.authorizer == 'authorizer'")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "object.data.a == 'good'",
+        "object['data']['a'] == 'good'",
+        "object.?data.?a.orValue('') == 'good'",
+        "has(object.data.b) ? false : object.data.a == 'good'",
+        "variables.whole.data.a == 'good'",
+        "[object].all(o, o.data.a == 'good')",
+        "request.name != 'c2'",
+        "object.data.exists(object, object != 'good') ? object.data.a == 'good' : request.name != 'c2'",
+    ],
+)
+def test_an_expression_is_asked_again_where_what_it_reads_differs(expression: str) -> None:
+    variables = [{"name": "whole", "expression": "object"}]
+    policies = policy(validations=[{"expression": expression}], variables=variables)
+    configs = {"c": {"a": "good"}, "c1": {"a": "good"}, "c2": {"a": "bad", "b": ""}}
+    server = ApiServer(World(policies))
+    answers = {
+        name: server.send(
+            "create",
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "n"}, "data": data},
+        )
+        for name, data in configs.items()
+    }
+    assert [type(answer) for answer in answers.values()] == [Created, Created, Refused]
+
+
+def test_a_message_names_each_object_that_is_denied() -> None:
+    text = {"expression": "false", "messageExpression": "object.metadata.name + ' of ' + string(object.data.size())"}
+    server = ApiServer(World(policy(validations=[text])))
+    for name in ("one", "two"):
+        config = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": "n"},
+            "data": {"a": "1"},
+        }
+        answer = server.send("create", config)
+        assert isinstance(answer, Refused)
+        assert answer.message.endswith(f"denied request: {name} of 1")
+
+
+def test_a_policy_that_is_changed_is_asked_as_it_is_now() -> None:
+    world = World(validating("true"))
+    server = ApiServer(world)
+    config = config_map("c")
+    assert isinstance(server.send("create", config), Created)
+    for obj in validating("false"):
+        world.put(obj)
+    world.remove("ConfigMap", "n", "c")
+    assert isinstance(server.send("create", config), Refused)

@@ -9,10 +9,10 @@ from typing import Any
 
 from kwhatif.admission.answer import Cause, Object, Refused
 from kwhatif.admission.kinds.strategy import strategy_of
-from kwhatif.admission.policies.bound_policies import UNSAID, Policy, asked, concerned, params_of
+from kwhatif.admission.policies.bound_policies import UNSAID, Asking, Policy, asked, params_of
 from kwhatif.admission.policies.patching import Inapplicable, applied, patched
 from kwhatif.admission.policies.policy_expressions import Failed, compiled, evaluated
-from kwhatif.admission.policies.view import seen, values_of
+from kwhatif.admission.policies.view import View, seen
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.world import name_of
 from kwhatif.api.field_types import newest_types
@@ -26,17 +26,16 @@ def admit(request: Request) -> Refused | None:
     When the others have been asked again because of a change, those policies are that want to be.
     """
     problems: list[tuple[str, str]] = []
-    values: dict[str, Any] = {}
+    view = View(request)
     for policy, binding in list(asked(_KIND, request)):
         if request.again and policy.spec.get("reinvocationPolicy") != "IfNeeded":
             continue
-        values = values or values_of(request)
         where = f"policy '{policy.name}' with binding '{name_of(binding)}' denied request"
         try:
             for params in params_of(policy, binding, request):
-                for problem in _mutate(request, policy, {**values, "params": params}):
+                for problem in _mutate(request, Asking(policy, view, params)):
                     problems += [(f"{where}: {problem}", "Invalid")] * (not policy.ignores)
-                values = values_of(request)
+                view = View(request)
         except Failed as problem:
             problems += [(f"{where}: failed to configure binding: {problem}", "Forbidden")] * (not policy.ignores)
         except LookupError as kind:
@@ -48,10 +47,11 @@ def admit(request: Request) -> Refused | None:
     return Refused(403, reason, message, tuple(Cause("", text) for text, _ in problems))
 
 
-def _mutate(request: Request, policy: Policy, values: dict[str, Any]) -> list[str]:
+def _mutate(request: Request, asking: Asking) -> list[str]:
     """Do what a policy's mutations say, one after the other; what went wrong."""
+    policy = asking.policy
     try:
-        if not concerned(policy, policy.with_variables(values)):
+        if not asking.concerned():
             return []
     except Failed as problem:
         return [str(problem)]
@@ -61,7 +61,7 @@ def _mutate(request: Request, policy: Policy, values: dict[str, Any]) -> list[st
         text = str((mutation.get("applyConfiguration" if apply else "jsonPatch") or {}).get("expression") or "").strip()
         try:
             program = compiled(text, "Object" if apply else "JSONPatch", scenery)
-            made = evaluated(program, text, policy.with_variables(values | {"object": seen(request.object)}))
+            made = evaluated(program, text, policy.with_variables(asking.values | {"object": seen(request.object)}))
             result = _applied(request.object, made) if apply else patched(seen(request.object), made)
         except (Failed, Inapplicable) as problem:
             problems.append(str(problem))

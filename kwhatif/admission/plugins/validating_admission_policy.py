@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from kwhatif.admission.answer import Cause, Object, Refused
-from kwhatif.admission.policies.bound_policies import UNSAID, Policy, asked, concerned, params_of
-from kwhatif.admission.policies.policy_expressions import Failed, compiled, evaluated
-from kwhatif.admission.policies.view import values_of
+from kwhatif.admission.policies.bound_policies import UNSAID, Asking, Policy, asked, params_of
+from kwhatif.admission.policies.policy_expressions import Failed
+from kwhatif.admission.policies.view import View
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.world import name_of
 
@@ -31,12 +30,13 @@ class _Denial:
 def validate(request: Request) -> Refused | None:
     """The first denial is told; what is only warned of goes with it."""
     first: Refused | None = None
-    values: dict[str, Any] = {}
+    view = View(request)
     for policy, binding in asked(_KIND, request):
-        values = values or values_of(request)
         configured = True
         try:
-            denials = [d for params in params_of(policy, binding, request) for d in _denials(policy, params, values)]
+            denials = [
+                d for params in params_of(policy, binding, request) for d in _denials(Asking(policy, view, params))
+            ]
         except Failed as problem:
             configured = False
             denials = [] if policy.ignores else [_Denial(f"failed to configure binding: {problem}")]
@@ -59,31 +59,28 @@ def _refused(request: Request, policy: Policy, binding: Object, denial: _Denial)
     return replace(refused, code=_CODES.get(denial.reason, 422), reason=denial.reason)
 
 
-def _denials(policy: Policy, params: Object | None, values: dict[str, Any]) -> Iterator[_Denial]:
-    values = policy.with_variables({**values, "params": params})
+def _denials(asking: Asking) -> Iterator[_Denial]:
     try:
-        if not concerned(policy, values):
+        if not asking.concerned():
             return
     except Failed as problem:
         yield _Denial(str(problem))
         return
-    scenery = policy.scenery()
-    for validation in each(policy.spec, "validations"):
-        text = str(validation.get("expression") or "")
+    for validation in each(asking.policy.spec, "validations"):
         try:
-            if evaluated(compiled(text, "bool", scenery), text, values) is not True:
-                yield _Denial(_message(policy, validation, values), validation.get("reason") or "Invalid")
+            if asking.value(str(validation.get("expression") or ""), "bool") is not True:
+                yield _Denial(_message(asking, validation), validation.get("reason") or "Invalid")
         except Failed as problem:
-            if not policy.ignores:
+            if not asking.policy.ignores:
                 yield _Denial(str(problem))
 
 
-def _message(policy: Policy, validation: Object, values: dict[str, Any]) -> str:
+def _message(asking: Asking, validation: Object) -> str:
     text = str(validation.get("messageExpression") or "")
     message = ""
     if text.strip():
         try:
-            found = evaluated(compiled(text, "string", policy.scenery()), text, values)
+            found = asking.value(text, "string")
             message = found.strip() if isinstance(found, str) else ""
         except Failed:
             message = ""

@@ -8,16 +8,19 @@ Upstream: apiserver/pkg/admission/plugin/webhook (generic/webhook.go, validating
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from ipaddress import ip_address
 from posixpath import join
 from typing import Any
 from urllib.parse import urlsplit
 
 from kwhatif.admission.answer import Cause, Object, Refused
-from kwhatif.admission.policies.matching import EXEMPT, matches
+from kwhatif.admission.policies.matching import EXEMPT
 from kwhatif.admission.policies.policy_expressions import Failed, Scenery, asks_authorizer, compiled, evaluated
-from kwhatif.admission.policies.view import values_of
+from kwhatif.admission.policies.readings import Remembered
+from kwhatif.admission.policies.register import Register, register_of
+from kwhatif.admission.policies.view import View
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.resources import group_of
 from kwhatif.admission.world import World, name_of
@@ -28,24 +31,54 @@ MUTATING, VALIDATING = "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"
 _CONFIGURATIONS = {MUTATING: "MutatingWebhookConfiguration", VALIDATING: "ValidatingWebhookConfiguration"}
 
 
+@dataclass(frozen=True)
+class _Hook:
+    """A webhook of a configuration."""
+
+    configuration: Object
+    hook: Object
+
+    @cached_property
+    def conditions(self) -> list[str]:
+        return [str(condition.get("expression") or "") for condition in each(self.hook, "matchConditions")]
+
+    @cached_property
+    def remembered(self) -> Remembered:
+        return Remembered()
+
+    def constraints(self, request: Request) -> Object:
+        """Its rules, which are also about other versions of the same resource, and its selectors."""
+        rules = each(self.hook, "rules")
+        if self.hook.get("matchPolicy") != "Exact":
+            rules = [_equivalent(rule, request) for rule in rules]
+        return {**{key: self.hook.get(key) for key in ("namespaceSelector", "objectSelector")}, "resourceRules": rules}
+
+
+def _register(kind: str, world: World) -> Register[_Hook]:
+    configurations = sorted(world.all(kind), key=name_of)
+    hooks = [_Hook(each_one, hook) for each_one in configurations for hook in each(each_one, "webhooks")]
+    return Register([hook for hook in hooks if each(hook.hook, "rules")], _Hook.constraints)
+
+
 def _ask(step: str, request: Request) -> Refused | None:
     kind = _CONFIGURATIONS[step]
+    register = register_of(request.world, (kind,), partial(_register, kind))
     if group_of(request.object) == EXEMPT:
         return None
-    called: list[tuple[Object, Object]] = []
-    for configuration in sorted(request.world.all(kind), key=name_of):
-        for hook in each(configuration, "webhooks"):
-            concerned = _concerned(hook, request)
-            if isinstance(concerned, Refused):
-                return concerned
-            if concerned and step == MUTATING:
-                # One after the other: the first that cannot be reached ends the request.
-                refused = _called(step, configuration, hook, request)
-                if refused is not None:
-                    return refused
-            elif concerned:
-                called.append((configuration, hook))
-    answers = [_called(step, configuration, hook, request) for configuration, hook in called]
+    called: list[_Hook] = []
+    view = View(request)
+    for hook in register.concerned(request):
+        concerned = _concerned(hook, view)
+        if isinstance(concerned, str):
+            return request.forbidden(concerned)
+        if concerned and step == MUTATING:
+            # One after the other: the first that cannot be reached ends the request.
+            refused = _called(step, hook.configuration, hook.hook, request)
+            if refused is not None:
+                return refused
+        elif concerned:
+            called.append(hook)
+    answers = [_called(step, hook.configuration, hook.hook, request) for hook in called]
     return next((refused for refused in answers if refused is not None), None)
 
 
@@ -59,27 +92,26 @@ def _called(step: str, configuration: Object, hook: Object, request: Request) ->
     return None
 
 
-def _concerned(hook: Object, request: Request) -> Refused | bool:
-    """Whether a webhook is asked; a refusal where its conditions cannot be told from each other."""
-    rules = [_equivalent(rule, request) if hook.get("matchPolicy") != "Exact" else rule for rule in each(hook, "rules")]
-    selectors = {key: hook.get(key) for key in ("namespaceSelector", "objectSelector")}
-    if not rules or not matches({**selectors, "resourceRules": rules}, request):
-        return False
-    conditions = [str(condition.get("expression") or "") for condition in each(hook, "matchConditions")]
-    if not conditions or any(map(asks_authorizer, conditions)):
+def _concerned(hook: _Hook, view: View) -> bool | str:
+    """Whether the conditions of a webhook hold; what is wrong where they cannot be worked out."""
+    if not hook.conditions or any(map(asks_authorizer, hook.conditions)):
         return True
-    values, failed = values_of(request), []
-    for text in conditions:
+    failed = []
+    for text in hook.conditions:
         try:
-            if evaluated(compiled(text, "bool", Scenery()), text, values) is False:
+            if hook.remembered.value(text, "bool", view, None, partial(_condition, text, view)) is False:
                 return False
         except Failed as problem:
             failed.append(str(problem))
     if not failed:
         return True
-    if hook.get("failurePolicy") == "Ignore":
+    if hook.hook.get("failurePolicy") == "Ignore":
         return False
-    return request.forbidden(failed[0] if len(failed) == 1 else f"[{', '.join(failed)}]")
+    return failed[0] if len(failed) == 1 else f"[{', '.join(failed)}]"
+
+
+def _condition(text: str, view: View) -> Any:
+    return evaluated(compiled(text, "bool", Scenery()), text, view.values)
 
 
 def _equivalent(rule: Object, request: Request) -> Object:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.policies.matching import EXEMPT, matches, selects
@@ -21,7 +20,9 @@ from kwhatif.admission.policies.policy_expressions import (
     compiled,
     evaluated,
 )
-from kwhatif.admission.policies.view import seen
+from kwhatif.admission.policies.readings import Remembered
+from kwhatif.admission.policies.register import Register, register_of
+from kwhatif.admission.policies.view import View, seen
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.resources import group_of
 from kwhatif.admission.world import World, name_of
@@ -70,9 +71,18 @@ class Policy:
         problem = next(broken, "")
         return f"its expressions are not understood: {problem}" if problem else ""
 
+    @cached_property
+    def remembered(self) -> Remembered:
+        """What its expressions have answered so far."""
+        return Remembered(text for use, text, _ in self.expressions if use == "variable")
+
     def mentions(self, name: str) -> bool:
         """Whether one of its expressions speaks of something."""
-        return any(name in text for _, text, _ in self.expressions)
+        return name in self._text
+
+    @cached_property
+    def _text(self) -> str:
+        return "\n".join(text for _, text, _ in self.expressions)
 
     @cached_property
     def expressions(self) -> Sequence[tuple[str, str, str]]:
@@ -141,43 +151,22 @@ def _texts(spec: Object, key: str, field: str) -> list[str]:
     return [str(item[field]) for item in each(spec, key) if item.get(field)]
 
 
-class _Source:
-    """The policies of one kind in a world; they are looked up again when one of them has changed."""
-
-    def __init__(self, kind: str) -> None:
-        self._kinds = (kind, f"{kind}Binding")
-        self._found: Sequence[Policy] | None = None
-
-    def changed(self, before: Object | None, after: Object | None) -> None:
-        if (after or before or {}).get("kind") in self._kinds:
-            self._found = None
-
-    def policies(self, world: World) -> Sequence[Policy]:
-        if self._found is None:
-            bound: dict[str, list[Object]] = {}
-            for binding in sorted(world.all(self._kinds[1]), key=name_of):
-                bound.setdefault(str((binding.get("spec") or {}).get("policyName") or ""), []).append(binding)
-            policies = sorted(world.all(self._kinds[0]), key=name_of)
-            self._found = [Policy(p, bound[name_of(p)]) for p in policies if name_of(p) in bound]
-        return self._found
-
-
-_SOURCES: WeakKeyDictionary[World, dict[str, _Source]] = WeakKeyDictionary()
+def _register(kind: str, world: World) -> Register[Policy]:
+    """The policies of a kind that are bound, in the order of their names."""
+    bound: dict[str, list[Object]] = {}
+    for binding in sorted(world.all(f"{kind}Binding"), key=name_of):
+        bound.setdefault(str((binding.get("spec") or {}).get("policyName") or ""), []).append(binding)
+    policies = sorted(world.all(kind), key=name_of)
+    found = [Policy(p, bound[name_of(p)]) for p in policies if name_of(p) in bound]
+    return Register(found, lambda policy, _: policy.spec.get("matchConstraints"))
 
 
 def asked(kind: str, request: Request) -> Iterator[tuple[Policy, Object]]:
     """The policies of a kind that are asked about a request, with each binding that asks them."""
-    sources = _SOURCES.setdefault(request.world, {})
-    source = sources.get(kind)
-    if source is None:
-        source = sources[kind] = _Source(kind)
-        request.world.watch(source.changed)
-    policies = source.policies(request.world)
-    if not policies or group_of(request.object) == EXEMPT:
+    register = register_of(request.world, (kind, f"{kind}Binding"), partial(_register, kind))
+    if group_of(request.object) == EXEMPT:
         return
-    for policy in policies:
-        if not matches(policy.spec.get("matchConstraints"), request):
-            continue
+    for policy in register.concerned(request):
         bindings = [b for b in policy.bindings if matches((b.get("spec") or {}).get("matchResources"), request)]
         opaque = bindings and (policy.opaque or _unseen(policy, request))
         if opaque:
@@ -240,16 +229,35 @@ def _namespaced(kind: Mapping[str, Any], world: World) -> bool | None:
     return None
 
 
-def concerned(policy: Policy, values: dict[str, Any]) -> bool:
-    """Whether all match conditions hold. Raises Failed if none says no and some cannot tell, and errors count."""
-    problems = []
-    for text in _texts(policy.spec, "matchConditions", "expression"):
-        try:
-            if evaluated(compiled(text, "bool", policy.scenery(conditions=True)), text, values) is False:
-                return False
-        except Failed as problem:
-            problems.append(str(problem))
-    if problems and not policy.ignores:
-        told = list(dict.fromkeys(problems))
-        raise Failed(told[0] if len(told) == 1 else f"[{', '.join(told)}]")
-    return not problems
+class Asking:
+    """A policy that is asked about a request, with these parameters."""
+
+    def __init__(self, policy: Policy, view: View, params: Object | None) -> None:
+        self.policy, self._view, self._params = policy, view, params
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        return self.policy.with_variables({**self._view.values, "params": self._params})
+
+    def value(self, text: str, wanted: str, *, conditions: bool = False) -> Any:
+        """What an expression says. Raises Failed."""
+
+        def ask() -> Any:
+            return evaluated(compiled(text, wanted, self.policy.scenery(conditions=conditions)), text, self.values)
+
+        use = "condition" if conditions else wanted
+        return self.policy.remembered.value(text, use, self._view, self._params, ask)
+
+    def concerned(self) -> bool:
+        """Whether all match conditions hold. Raises Failed if none says no and some cannot tell, and errors count."""
+        problems = []
+        for text in _texts(self.policy.spec, "matchConditions", "expression"):
+            try:
+                if self.value(text, "bool", conditions=True) is False:
+                    return False
+            except Failed as problem:
+                problems.append(str(problem))
+        if problems and not self.policy.ignores:
+            told = list(dict.fromkeys(problems))
+            raise Failed(told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+        return not problems

@@ -5,7 +5,6 @@ Upstream: apiserver/pkg/admission/plugin/policy/matching/matching.go, webhook/pr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 import msgspec
@@ -30,35 +29,51 @@ def operation_of(request: Request) -> str:
 
 
 def matches(constraints: Object | None, request: Request) -> bool:
-    """Whether ``matchConstraints``, ``matchResources`` or a webhook's selectors let a request through."""
-    if constraints is None:
-        return True
+    """Whether ``matchConstraints`` or ``matchResources`` let a request through."""
+    return constraints is None or (rules_match(constraints, request) and selected(constraints, request))
+
+
+def asked_about(request: Request) -> tuple[str, str, str, bool]:
+    """What rules ask for besides names: the API version, the kind, what is done, and whether it is in a namespace."""
+    kind = str(request.object.get("kind") or "")
+    inside = bool(request.namespace) and kind != "Namespace"
+    return str(request.object.get("apiVersion") or ""), kind, operation_of(request), inside
+
+
+def names_objects(constraints: Object | None) -> bool:
+    """Whether rules are about some names only."""
+    rules = [rule for key in ("resourceRules", "excludeResourceRules") for rule in each(constraints, key)]
+    return any(rule.get("resourceNames") for rule in rules)
+
+
+def rules_match(constraints: Object | None, request: Request) -> bool:
+    """Whether the rules let a request through; without any, all of them."""
     rules = each(constraints, "resourceRules")
     if any(_rule(rule, request) for rule in each(constraints, "excludeResourceRules")):
         return False
-    if rules and not any(_rule(rule, request) for rule in rules):
-        return False
+    return not rules or any(_rule(rule, request) for rule in rules)
+
+
+def selected(constraints: Object | None, request: Request) -> bool:
+    """Whether the selectors let a request through."""
+    if constraints is None:
+        return True
     return _namespace(constraints.get("namespaceSelector"), request) and _object(
         constraints.get("objectSelector"), request
     )
 
 
 def _rule(rule: Object, request: Request) -> bool:
-    group, _, version = str(request.object.get("apiVersion") or "").rpartition("/")
-    kind = str(request.object.get("kind") or "")
-    listed: list[tuple[str, Sequence[str]]] = [
-        (operation_of(request), ("operations",)),
-        (group, ("apiGroups",)),
-        (version, ("apiVersions",)),
-    ]
-    for value, (key,) in listed:
+    api_version, kind, operation, inside = asked_about(request)
+    group, _, version = api_version.rpartition("/")
+    for value, key in ((operation, "operations"), (group, "apiGroups"), (version, "apiVersions")):
         allowed = rule.get(key) or ()
         if "*" not in allowed and value not in allowed:
             return False
     plural = plural_of(kind)
     if not {"*", "*/*", plural, f"{plural}/*"} & set(rule.get("resources") or ()):
         return False
-    scope, inside = rule.get("scope") or "*", bool(request.namespace) and kind != "Namespace"
+    scope = rule.get("scope") or "*"
     if scope != "*" and (scope == "Namespaced") != inside:
         return False
     names = rule.get("resourceNames") or ()

@@ -15,7 +15,7 @@ from kwhatif.cel.expression_types import BOOL, DYN, INT, NULL, STRING, Kind, fit
 from kwhatif.cel.faults import CompileError, Fault, OverBudget
 from kwhatif.cel.overloads import define, merged
 from kwhatif.cel.program import Program
-from kwhatif.cel.syntax import Call, Ident, Node, Select, parse
+from kwhatif.cel.syntax import Ident, Node, Select, parse
 
 COST_LIMIT = 1_000_000
 """What one expression may cost."""
@@ -163,11 +163,13 @@ def _nodes(tree: Node) -> Sequence[Node]:
     while rest:
         node = rest.pop()
         found.append(node)
-        for name in node.__slots__:
-            rest += _inner(getattr(node, name))
-        if isinstance(node, Call) and node.target is not None:
-            rest.append(node.target)
+        rest += inner_nodes(node)
     return found
+
+
+def inner_nodes(node: Node) -> list[Node]:
+    """What an expression is made of, one step down."""
+    return [inner for name in node.__slots__ for inner in _inner(getattr(node, name))]
 
 
 def _inner(value: Any) -> list[Node]:

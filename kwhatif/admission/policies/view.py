@@ -5,7 +5,10 @@ Upstream: apiserver/pkg/admission/plugin/cel/condition.go, apimachinery/pkg/runt
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
+
+import msgspec
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.policies.matching import operation_of
@@ -27,6 +30,8 @@ _ZEROES: dict[str, Any] = {
 }
 # Structs to Go, so that a value which is not behind a pointer is never empty.
 _NEVER_EMPTY = ("quantity", "time", "microtime", "int-or-string", "any")
+_SPECS: dict[tuple[str, bytes], Any] = {}
+_MOST_SPECS = 1024
 
 
 def seen(obj: Object) -> Object:
@@ -37,6 +42,21 @@ def seen(obj: Object) -> Object:
     types = newest_types()
     served = types.served(str(obj.get("apiVersion") or ""), str(obj.get("kind") or ""))
     return obj if served is None else _written(obj, served.type, types)
+
+
+def _seen_alike(obj: Object) -> Object:
+    """``seen``, to read only: what have the same spec, as pods of one template do, share what is made of it."""
+    types, spec = newest_types(), obj.get("spec")
+    served = types.served(str(obj.get("apiVersion") or ""), str(obj.get("kind") or ""))
+    type_ = types.fields(served.type).get("spec") if served else None
+    if type_ is None or not isinstance(spec, dict):
+        return seen(obj)
+    key = type_.name, msgspec.json.encode(spec)
+    if key not in _SPECS:
+        if len(_SPECS) >= _MOST_SPECS:
+            _SPECS.clear()
+        _SPECS[key] = _value(spec, type_, types)
+    return {**seen({name: value for name, value in obj.items() if name != "spec"}), "spec": _SPECS[key]}
 
 
 def _written(value: Object, name: str, types: Types) -> Object:
@@ -70,17 +90,35 @@ def _empty(value: Any, type_: FieldType) -> bool:
     return type_.shape != "struct" and type_.name not in _NEVER_EMPTY and not value
 
 
-def values_of(request: Request) -> dict[str, Any]:
-    """``object``, ``oldObject``, ``request`` and ``namespaceObject``."""
-    home = request.namespace
-    kind = str(request.object.get("kind") or "")
-    namespace = request.world.get("Namespace", "", home) if home and kind != "Namespace" else None
-    return {
-        "object": seen(request.object),
-        "oldObject": None if request.old is None else seen(request.old),
-        "request": _asked(request),
-        "namespaceObject": None if namespace is None else _namespace(namespace),
-    }
+class View:
+    """A request as expressions see it, as long as nobody changes its object. Each part is made when it is asked for."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.told: dict[tuple[str, ...], bytes] = {}
+        """Parts of it, spelt out, by their paths."""
+
+    @cached_property
+    def home(self) -> Object | None:
+        """The object's namespace, as it is stored."""
+        name, kind = self.request.namespace, self.request.object.get("kind")
+        return self.request.world.get("Namespace", "", name) if name and kind != "Namespace" else None
+
+    @cached_property
+    def asked(self) -> Object:
+        """What is asked for, and who asks."""
+        return _asked(self.request)
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """``object``, ``oldObject``, ``request`` and ``namespaceObject``."""
+        old = self.request.old
+        return {
+            "object": _seen_alike(self.request.object),
+            "oldObject": None if old is None else _seen_alike(old),
+            "request": self.asked,
+            "namespaceObject": None if self.home is None else _namespace(self.home),
+        }
 
 
 def _asked(request: Request) -> Object:
