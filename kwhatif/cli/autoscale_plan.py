@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -21,8 +22,16 @@ from kwhatif.cli.options import (
     seconds,
 )
 from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.cli.reports import ReportFiles, Reports, is_mapped, reports_of, written
 from kwhatif.errors import UsageError
+from kwhatif.results.parts import Result
 from kwhatif.whatif.stages.inputs import Inputs
+
+if TYPE_CHECKING:
+    from kwhatif.report.blocks import Block
+    from kwhatif.whatif.stages.question import Case, Question
+
+R = TypeVar("R", bound=Result)
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -68,6 +77,7 @@ def plan(
         ),
     ] = 6,
     output: TablesOutput = Tables.table,
+    report: ReportFiles = None,
     *,
     cluster: ClusterOptions,
     reading: ReadingOptions,
@@ -85,7 +95,6 @@ def plan(
     """
     from kwhatif.whatif.autoscale.question import Autoscale, Autoscalers, Karpenter
     from kwhatif.whatif.stages.question import Case
-    from kwhatif.whatif.stages.sequence import ask
 
     if not groups and not catalogue:
         raise UsageError("expected --groups FILE (cluster-autoscaler) or --catalogue FILE (Karpenter), found neither")
@@ -93,24 +102,32 @@ def plan(
         raise UsageError("--node-pools and --consolidate are about Karpenter: they take --catalogue FILE")
     if not groups and (scale_down or until_quiet):
         raise UsageError("--scale-down and --until-quiet are about cluster-autoscaler: they take --groups FILE")
-    source = cluster.required()
+    source, reports = cluster.required(), reports_of(report)
     check_stdin(*(files or ()), source, groups, catalogue, *(node_pools or ()), engine.policy, *(edits.edits or ()))
     wait = int(seconds(provision_time, "--provision-time"))
     provision = wait if until_quiet else None
-    case = Case(Inputs(source, files or (), namespace, edits or None, reading), engine)
+    case = Case(Inputs(source, files or (), namespace, edits or None, reading, mapped=is_mapped(reports)), engine)
     by_groups = Autoscale(groups=groups, scale_down=scale_down, orders=orders, provision=provision)
     by_pools = Karpenter(catalogue=catalogue, node_pools=tuple(node_pools or ()), consolidate=consolidate)
+
     if not catalogue:
         from kwhatif.report.autoscale_text import autoscale_blocks
 
-        loop = ask(by_groups, case)
-        finish(rendered(loop, output, lambda: autoscale_blocks(loop)), loop.exit_code, loop.notes)
+        _answer(by_groups, case, autoscale_blocks, output, reports)
         return
     from kwhatif.report.karpenter_text import autoscalers_blocks, karpenter_blocks
 
     if groups:
-        both = ask(Autoscalers(by_groups, by_pools), case)
-        finish(rendered(both, output, lambda: autoscalers_blocks(both)), both.exit_code, both.notes)
-        return
-    round_ = ask(by_pools, case)
-    finish(rendered(round_, output, lambda: karpenter_blocks(round_)), round_.exit_code, round_.notes)
+        _answer(Autoscalers(by_groups, by_pools), case, autoscalers_blocks, output, reports)
+    else:
+        _answer(by_pools, case, karpenter_blocks, output, reports)
+
+
+def _answer(
+    question: Question[R], case: Case, blocks: Callable[[R], list[Block]], output: Tables, reports: Reports
+) -> None:
+    from kwhatif.whatif.stages.sequence import ask
+
+    result = ask(question, case)
+    written(reports, result, lambda: blocks(result))
+    finish(rendered(result, output, lambda: blocks(result)), result.exit_code, result.notes)

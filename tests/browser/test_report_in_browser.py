@@ -26,6 +26,7 @@ OUTLINES = {
     "diff": ["The cluster", "From A to B", "What is compared", "Moved", "Why they moved", "The cluster afterwards"],
     "drain": ["The cluster", "Where pods go", "Nodes to drain", "Evictions", "Budgets", "The other nodes"],
     "capacity": ["The cluster", "What ends it", "Why no other fits", "Left over", "Nodes", "What it stands on"],
+    "autoscale": ["The cluster", "Karpenter", "Nodeclaims", "Requirements", "Pods", "Nodes", "What it stands on"],
     "gate": ["Findings", "The cluster", "Where pods go", "What changes", "Pods", "Rules", "What it stands on"],
     "info": ["The cluster", "The snapshot", "Nodes: 6", "Resources", "Pods: 39", "Pending", "Priorities", "Missing"],
 }

@@ -21,6 +21,8 @@ COMMANDS = {
     "drain": f"drain general-a-1 --ignore-daemonsets --delete-emptydir-data --force {CLUSTER}",
     "capacity": f"capacity {SAMPLES}/manifests/database.yaml {CLUSTER}",
     "gate": f"gate {SAMPLES}/gate/head --base {SAMPLES}/gate/base {GATE}",
+    "autoscale": f"autoscale plan {SAMPLES}/karpenter/web.yaml --catalogue {SAMPLES}/karpenter/catalogue.yaml "
+    f"--snapshot {SAMPLES}/karpenter/cluster.yaml --consolidate",
     "info": f"snapshot info {SAMPLES}/cluster",
 }
 

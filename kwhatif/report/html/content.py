@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kwhatif.report.autoscale_text import autoscale_blocks
 from kwhatif.report.blocks import Block, Commands, Facts, Heading, Lines, Table, Verdict
 from kwhatif.report.capacity_text import capacity_blocks
 from kwhatif.report.diff_text import diff_blocks
@@ -13,14 +14,17 @@ from kwhatif.report.drain_text import drain_blocks
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import edited, fidelity_blocks, standing
 from kwhatif.report.html.gate_content import gate_answer, gate_blocks
+from kwhatif.report.karpenter_text import autoscalers_blocks, karpenter_blocks
 from kwhatif.report.place_text import place_blocks
 from kwhatif.report.snapshot_info_text import info_blocks
 from kwhatif.results.amounts import counted
+from kwhatif.results.autoscale import AutoscaleResult
 from kwhatif.results.capacity import CapacityResult
 from kwhatif.results.diff import DecisionDiff
 from kwhatif.results.drain import DrainResult
 from kwhatif.results.explain import ExplainResult
 from kwhatif.results.gate import GateResult
+from kwhatif.results.karpenter import AutoscalersResult, KarpenterResult
 from kwhatif.results.parts import Result
 from kwhatif.results.place import PlaceResult
 from kwhatif.results.snapshot_info import InfoResult
@@ -50,6 +54,13 @@ class Question:
     verdict: Callable[[Any], str] = lambda result: ""
 
 
+def _autoscaled(result: AutoscaleResult | KarpenterResult | AutoscalersResult) -> Answer:
+    about = result.karpenter if isinstance(result, AutoscalersResult) else result
+    if not about.pods:
+        return "plain", "No pod waits for a node"
+    return _yes_or_no("Every pod gets a node", "Not every pod gets a node")(result)
+
+
 QUESTIONS: dict[type[Result], Question] = {
     PlaceResult: Question(
         "place", _yes_or_no("Every pod has a node", "Not every pod has a node"), place_blocks, "Pods"
@@ -74,6 +85,30 @@ QUESTIONS: dict[type[Result], Question] = {
         _yes_or_no("No difference", "They differ", "differs"),
         lambda result: diff_blocks(result, everything=len(result.changes) <= MOST_MOVES_EXPLAINED),
         "What is compared",
+    ),
+    AutoscaleResult: Question(
+        "autoscale",
+        _autoscaled,
+        autoscale_blocks,
+        "cluster-autoscaler",
+        lambda result: f"{result.result}; {counted(sum(each.to - each.size for each in result.plan), 'new node')}",
+    ),
+    KarpenterResult: Question(
+        "autoscale",
+        _autoscaled,
+        karpenter_blocks,
+        "Karpenter",
+        lambda result: counted(len(result.machines), "new NodeClaim"),
+    ),
+    AutoscalersResult: Question(
+        "autoscale",
+        _autoscaled,
+        autoscalers_blocks,
+        "Both autoscalers",
+        lambda result: (
+            f"{counted(sum(each.to - each.size for each in result.cluster_autoscaler.plan), 'new node')} by"
+            f" cluster-autoscaler, {counted(len(result.karpenter.machines), 'new NodeClaim')} by Karpenter"
+        ),
     ),
     InfoResult: Question(
         "snapshot info",

@@ -36,6 +36,12 @@ function spelled(resource, amount) {
   return (amount / 1024 ** power).toFixed(1).replace(/\.0$/, '') + BINARY[power];
 }
 
+/** A part of an amount, cpu of both in one unit. */
+function spelledOf(resource, part, whole) {
+  if (resource === 'cpu' && (part % 1000 || whole % 1000)) return `${part}m of ${whole}m`;
+  return `${spelled(resource, part)} of ${spelled(resource, whole)}`;
+}
+
 function counted(number, one, many) {
   return `${number.toLocaleString('en')} ${number === 1 ? one : many || `${one}s`}`;
 }

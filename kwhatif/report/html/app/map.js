@@ -95,7 +95,7 @@ function clusterMap() {
     const used = CLUSTER.used[state][resource].reduce((sum, each) => sum + each, 0);
     const words = { now: '', before: ' before', after: ' afterwards', A: ' in A', B: ' in B' }[states[state]];
     const name = resources[resource];
-    return `${counted(nodes.length, 'node')}. ${name} asked for${words}: ${spelled(name, used)} of ${spelled(name, total)}${total ? ` (${percent(used / total)})` : ''}.`;
+    return `${counted(nodes.length, 'node')}. ${name} asked for${words}: ${spelledOf(name, used, total)}${total ? ` (${percent(used / total)})` : ''}.`;
   }
 
   const map = drawnChart(box, '', options, (at) => { if (at.data && at.data.place !== undefined) openNode(nodes[at.data.place]); });
@@ -156,7 +156,7 @@ function toldNode(node, state) {
   const lines = [node.name, [node.zone, node.pool].filter(Boolean).join(' · ')];
   CLUSTER.resources.forEach((name, resource) => {
     const used = CLUSTER.used[state][resource][node.place];
-    if (node.room[resource] || used) lines.push(`${name}: ${spelled(name, used)} of ${spelled(name, node.room[resource])} (${percent(shareOf(state, resource, node))})`);
+    if (node.room[resource] || used) lines.push(`${name}: ${spelledOf(name, used, node.room[resource])} (${percent(shareOf(state, resource, node))})`);
   });
   lines.push(...marksOf(node).map(([sign, words]) => `${sign} ${words}`));
   return lines.filter(Boolean).join('\n');
