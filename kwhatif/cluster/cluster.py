@@ -5,7 +5,9 @@ Upstream: pkg/scheduler/backend/cache (cache.go, snapshot.go) and pkg/scheduler/
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,15 +18,31 @@ from kwhatif.cluster.columns import NodeColumns
 from kwhatif.cluster.owners import Owners
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape
-from kwhatif.cluster.storage import Storage
+from kwhatif.cluster.storage import Assumptions, Storage
 from kwhatif.cluster.tallies import Tallies
 from kwhatif.cluster.tally import Tally, TallySpec
-from kwhatif.cluster.types import AnyArray, Int64Array
+from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
 from kwhatif.progress import tracked
 from kwhatif.versions import Features
 
 FINISHED = ("Succeeded", "Failed")
 TALLY_LIMIT = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """How a cluster stood: lengths of its journal and of the log of its tallies, copies of its columns."""
+
+    journal: int
+    log: int
+    requested: Int64Array
+    non_zero: Int64Array
+    pod_count: Int64Array
+    ports: BoolArray
+    pods_on: list[list[PodInfo]]
+    nominated: dict[str, list[tuple[PodInfo, str]]]
+    storage: Assumptions
+    searched: IntpArray | None
 
 
 class Cluster:
@@ -36,6 +54,7 @@ class Cluster:
     ports       bool[N, K]    host ports in use (K distinct ones of ``port_index``)
     journal     rows that changed, oldest first
     there       bool[N]       nodes that have joined; the others have a row for when they do, and no pods
+    comings     how often a node that has a row came or went
     """
 
     def __init__(self, nodes: Sequence[Node], shapes: ShapeTable, objects: Objects | None = None) -> None:
@@ -60,7 +79,10 @@ class Cluster:
         self.ports = np.zeros((size, 0), np.bool_)
         self.pods_on: list[list[PodInfo]] = [[] for _ in range(size)]
         self.journal: list[int] = []
+        self._undone: list[tuple[int, int]] = []
         self._tallies = Tallies(self.shapes, size)
+        self._searched: IntpArray | None = None
+        self.comings = 0
         self.memory: dict[Hashable, object] = {}
 
     @classmethod
@@ -248,6 +270,17 @@ class Cluster:
             else:
                 del self.nominated[node_name]
 
+    def changed(self, since: int) -> list[int]:
+        """Rows that changed since the journal was so long. What was done and undone in the meantime is left out."""
+        if not self._undone:
+            return self.journal[since:]
+        rows: list[int] = []
+        for begin, end in self._undone[bisect_left(self._undone, (since, 0)) :]:
+            if begin > since:
+                rows += self.journal[since:begin]
+            since = end
+        return [*rows, *self.journal[since:]]
+
     # --- counts
 
     def tally(self, spec: TallySpec) -> Tally:
@@ -263,6 +296,57 @@ class Cluster:
         """Forget all tallies and what is worked out ``once_a_cluster``; who holds such a thing must ask again."""
         self.memory.clear()
         self._tallies.clear()
+
+    # --- to try something and undo it
+
+    def checkpoint(self) -> Checkpoint:
+        """How things stand, so that pods and nodes may come and go and ``go_back`` undo it: what devices were given
+        to whom is no part of it.
+        """
+        return Checkpoint(
+            len(self.journal),
+            self._tallies.mark,
+            self.requested.copy(),
+            self.non_zero.copy(),
+            self.pod_count.copy(),
+            self.ports.copy(),
+            list(self.pods_on),
+            {node: [(info, info.nominated) for info in infos] for node, infos in self.nominated.items()},
+            self.storage.checkpoint(),
+            self._searched,
+        )
+
+    def go_back(self, to: Checkpoint) -> None:
+        """Undo all that has changed since a checkpoint; it costs what has changed, and plugins go on as they were."""
+        changed = sorted(set(self.journal[to.journal :]))
+        for row in changed:
+            for info in self.pods_on[row]:
+                del self._where[info.uid]
+        for row in changed:
+            pods = self.pods_on[row] = to.pods_on[row]
+            self._where.update((info.uid, (info, row)) for info in pods)
+        self._tallies.back_to(to.log)
+        for row in np.flatnonzero(~self.there).tolist():
+            self.join(row)
+        self._searched = to.searched
+        for now, before in (
+            (self._requested, to.requested),
+            (self.ports, to.ports),
+            (self.non_zero, to.non_zero),
+            (self.pod_count[:, None], to.pod_count[:, None]),
+        ):
+            now[changed, : before.shape[1]] = before[changed]
+            now[changed, before.shape[1] :] = 0
+        for infos in self.nominated.values():
+            for info in infos:
+                info.nominated = ""
+        self.nominated = {node: [info for info, _ in infos] for node, infos in to.nominated.items()}
+        for infos_before in to.nominated.values():
+            for info, nominated in infos_before:
+                info.nominated = nominated
+        self.storage.go_back(to.storage)
+        self.journal.extend(changed)
+        self._undone.append((to.journal, len(self.journal)))
 
     # --- nodes and copies
 
@@ -294,9 +378,10 @@ class Cluster:
         twin.non_zero = self.non_zero.copy()
         twin.pod_count = self.pod_count.copy()
         twin.there = self.there.copy()
+        twin._searched, twin.comings = self._searched, self.comings
         twin.port_index, twin.ports = dict(self.port_index), self.ports.copy()
         twin.pods_on = list(self.pods_on)
-        twin.journal = []
+        twin.journal, twin._undone = [], []
         twin._tallies, twin.memory = self._tallies.fork(), {}
         return twin
 
@@ -317,9 +402,10 @@ class Cluster:
         twin.there = twin.there[kept]
         twin.pods_on = [twin.pods_on[row] for row in kept.tolist()]
         twin._where = {uid: (info, now[row]) for uid, (info, row) in twin._where.items()}
+        twin._searched = None
         twin._tallies = twin._tallies.renumbered(place, len(kept))
         twin.nominated = {name: infos for name, infos in twin.nominated.items() if name not in names}
-        twin.journal = []
+        twin.journal, twin._undone = [], []
         return twin
 
     def widened(self, nodes: Sequence[Node]) -> Cluster:
@@ -330,6 +416,7 @@ class Cluster:
         twin.non_zero, twin.pod_count = _longer(twin.non_zero, more), _longer(twin.pod_count, more)
         twin.ports, twin.there = _longer(twin.ports, more), _longer(twin.there, more)
         twin.pods_on += [[] for _ in nodes]
+        twin._searched = None
         twin._tallies = twin._tallies.renumbered(np.arange(len(self)), len(twin))
         return twin
 
@@ -342,10 +429,16 @@ class Cluster:
         self._set_there(row, there=False)
 
     def _set_there(self, row: int, *, there: bool) -> None:
-        """Topology domains are counted anew, if anybody counts them."""
-        self.there[row] = there
-        if self._tallies.count_domains:
-            self.drop_tallies()
+        if bool(self.there[row]) != there:
+            self.there[row] = there
+            self._searched, self.comings = None, self.comings + 1
+
+    @property
+    def searched(self) -> IntpArray:
+        """intp[n]: the rows of the nodes that are there, in the order in which the scheduler lists them."""
+        if self._searched is None:
+            self._searched = self.columns.order_of(self.there)
+        return self._searched
 
     def replace_nodes(self, nodes: Sequence[Node]) -> None:
         """Add, update or remove nodes: the whole list, in the order they joined. Rows are dealt anew."""

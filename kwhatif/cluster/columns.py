@@ -16,7 +16,7 @@ import numpy as np
 from kwhatif.api.core import Node, Taint
 from kwhatif.api.selectors import RequiredNodeAffinity, Requirement, untolerated
 from kwhatif.cluster.axis import ResourceAxis
-from kwhatif.cluster.order import scheduler_order
+from kwhatif.cluster.order import scheduler_order, zone_of
 from kwhatif.cluster.pod_requests import amounts
 from kwhatif.cluster.shapes import PodShape
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
@@ -88,6 +88,7 @@ class NodeColumns:
         as_given: bool = False,
     ) -> None:
         self.given = list(nodes)
+        self._as_given = as_given
         self.nodes = self.given if as_given else [nodes[i] for i in scheduler_order(nodes)]
         self.names = [node.name for node in self.nodes]
         self._rows = {name: row for row, name in enumerate(self.names)}
@@ -110,6 +111,32 @@ class NodeColumns:
     def row(self, name: str) -> int | None:
         """The row of the node called ``name``."""
         return self._rows.get(name)
+
+    def order_of(self, there: BoolArray) -> IntpArray:
+        """intp[n]: the rows of some nodes (bool[N]) as the scheduler would list them if there were no others."""
+        if there.all():
+            return np.arange(len(self))
+        if self._as_given:
+            return np.flatnonzero(there)
+        rows, zones = self._rows_as_given, self._zones_as_given
+        some = there[rows]
+        rows, zones = rows[some], zones[some]
+        by_zone = np.argsort(zones, kind="stable")
+        _, begin, first = np.unique(zones[by_zone], return_index=True, return_inverse=True)
+        turn = np.arange(len(rows)) - begin[first]
+        # Zones take turns in the order in which their first nodes joined.
+        return rows[by_zone[np.lexsort((by_zone[begin][first], turn))]]
+
+    @cached_property
+    def _rows_as_given(self) -> IntpArray:
+        """intp[N]: the rows of the nodes as they joined."""
+        return np.fromiter((self._rows[node.name] for node in self.given), np.intp, len(self))
+
+    @cached_property
+    def _zones_as_given(self) -> IntpArray:
+        """intp[N]: the number of the zone of each node as they joined."""
+        numbers: dict[tuple[str, str], int] = {}
+        return np.fromiter((numbers.setdefault(zone_of(n), len(numbers)) for n in self.given), np.intp, len(self))
 
     @staticmethod
     def _allocatable(node: Node) -> tuple[dict[str, int], int]:

@@ -89,6 +89,9 @@ class NodeView:
     @property
     def requested(self) -> Int64Array:
         """int64[n, R]."""
+        if self.rows is None and self._change is None:
+            # Not kept: the cluster's own array is another one when there are more resources.
+            return self.cluster.requested
         if self._requested is None:
             base = self.of(self.cluster.requested)
             self._requested = base if self._change is None else base + self._change.requested

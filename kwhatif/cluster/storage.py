@@ -6,6 +6,7 @@ Upstream: pkg/scheduler/framework/plugins/volumebinding (assume caches) and comp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from kwhatif.api.core import Pod, Volume
 from kwhatif.api.kinds import Objects
@@ -25,6 +26,19 @@ _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 ClaimKey = tuple[str, str]
 """(namespace, name)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What was there and assumed at some moment."""
+
+    changes: int
+    version: int
+    claims: dict[ClaimKey, PersistentVolumeClaim]
+    volumes: dict[str, PersistentVolume]
+    reserved: dict[str, ClaimKey]
+    selected: dict[ClaimKey, str]
+    kept: dict[ClaimKey, tuple[PersistentVolume, ...]]
 
 
 class Storage:
@@ -78,6 +92,27 @@ class Storage:
         twin.reserved, twin.selected = dict(self.reserved), dict(self.selected)
         twin._kept, twin.changes = dict(self._kept), []
         return twin
+
+    def checkpoint(self) -> Assumptions:
+        """What is assumed so far, for ``go_back``."""
+        return Assumptions(
+            len(self.changes),
+            self.version,
+            dict(self.claims),
+            dict(self.volumes),
+            dict(self.reserved),
+            dict(self.selected),
+            dict(self._kept),
+        )
+
+    def go_back(self, to: Assumptions) -> None:
+        """Undo all that was assumed since."""
+        if self.version == to.version and len(self.claims) == len(to.claims):
+            return
+        self.claims, self.volumes, self._kept = to.claims, to.volumes, to.kept
+        self.reserved, self.selected = to.reserved, to.selected
+        self.changes += self.changes[to.changes :]
+        self.version += 1
 
     def volumes_of_class(self, name: str) -> list[PersistentVolume]:
         """Volumes of a class, by name. Upstream's order is random; it shows only between equal sizes."""

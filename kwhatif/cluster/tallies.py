@@ -38,22 +38,32 @@ class Tallies:
     def __len__(self) -> int:
         return len(self._by_key)
 
-    @property
-    def count_domains(self) -> bool:
-        """Whether one of them says which domains there are."""
-        return any(tally.spec.eligible is not None for tally in self._by_key.values())
-
     def count(self, shape: PodShape, row: int, sign: int) -> None:
         """A pod came to (+1) or went from (-1) a node."""
         self._pods.append(shape.index)
         self._rows.append(row if sign > 0 else ~row)
-        if not self._by_key:
-            return
+        if self._by_key:
+            self._add(shape, row, sign)
+
+    def _add(self, shape: PodShape, row: int, sign: int) -> None:
         counting = self._counting.get(shape.index)
         if counting is None:
             counting = self._counting[shape.index] = self._that_count(shape)
         for tally, weight in counting:
             tally.add(row, sign * weight)
+
+    @property
+    def mark(self) -> int:
+        """How much has happened so far, for ``back_to``."""
+        return len(self._pods)
+
+    def back_to(self, mark: int) -> None:
+        """Undo all comings and goings since a ``mark``."""
+        if self._by_key:
+            shapes = self._shapes.shapes
+            for index, row in zip(self._pods[mark:], self._rows[mark:], strict=True):
+                self._add(shapes[index], row if row >= 0 else ~row, -1 if row >= 0 else 1)
+        del self._pods[mark:], self._rows[mark:]
 
     def of(self, spec: TallySpec) -> Tally:
         """The live tally of ``spec``, made when it is new."""

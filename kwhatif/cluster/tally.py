@@ -46,7 +46,7 @@ class TallySpec:
 
     ``topology`` is the label column whose values are the domains; None counts by node only. Specs with equal
     ``key`` count the same. ``moved`` weighs pods that are only imagined to come or go, where upstream counts those by
-    another rule.
+    another rule. A domain is open while a ``founding`` node is there; those are the eligible ones, if not told.
     """
 
     key: Hashable
@@ -54,6 +54,7 @@ class TallySpec:
     moved: Weighing | None = None
     topology: Coded | None = None
     eligible: BoolArray | None = None
+    founding: BoolArray | None = None
 
 
 class Tally:
@@ -78,6 +79,7 @@ class Tally:
         if topology is not None:
             counted = topology.codes if spec.eligible is None else np.where(spec.eligible, topology.codes, -1)
             self._domain_of = counted.tolist()
+        self._open: tuple[int, BoolArray] | None = None
 
     @property
     def weights(self) -> Int64Array:
@@ -123,10 +125,16 @@ class Tally:
             return np.ones(len(self.by_node), np.int64)
         return (np.array(self._domain_of) >= 0).astype(np.int64)
 
-    @cached_property
-    def open_domains(self) -> BoolArray:
-        """bool[D + 1]: domains that at least one eligible node belongs to."""
-        found = np.zeros(len(self.by_domain), np.bool_)
-        if self._domain_of is not None:
-            found[[d for d in self._domain_of if d >= 0]] = True
-        return found
+    def open_domains(self, there: BoolArray, comings: int) -> BoolArray:
+        """bool[D + 1]: domains that at least one founding node which is ``there`` (bool[N]) belongs to.
+
+        It is worked out again when the number of ``comings`` is another one.
+        """
+        if self._open is None or self._open[0] != comings:
+            found, topology, founding = np.zeros(len(self.by_domain), np.bool_), self.spec.topology, self.spec.founding
+            founding = self.spec.eligible if founding is None else founding
+            if topology is not None:
+                found[topology.codes[there if founding is None else there & founding]] = True
+                found[-1] = False
+            self._open = comings, found
+        return self._open[1]

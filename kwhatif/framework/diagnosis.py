@@ -74,13 +74,18 @@ class Diagnosis:
         if not features.post_filter_is_heard:
             post_filter = ""
         if self.refusal is not None and not features.pre_filter_speaks_once:
-            everywhere = dict.fromkeys(self.refusal.reasons, len(self.cluster))
-            return fit_message(len(self.cluster), everywhere, post_filter=post_filter)
+            everywhere = dict.fromkeys(self.refusal.reasons, self._size)
+            return fit_message(self._size, everywhere, post_filter=post_filter)
         if self.refusal is not None:
-            return fit_message(len(self.cluster), {}, pre_filter=self.refusal.message, post_filter=post_filter)
+            return fit_message(self._size, {}, pre_filter=self.refusal.message, post_filter=post_filter)
         assert self.verdicts is not None
         histogram = self._histogram()
-        return fit_message(len(self.cluster), histogram, post_filter=post_filter)
+        return fit_message(self._size, histogram, post_filter=post_filter)
+
+    @property
+    def _size(self) -> int:
+        """The number of nodes that are there."""
+        return len(self.cluster.searched)
 
     def _histogram(self) -> dict[str, int]:
         assert self.verdicts is not None
@@ -97,7 +102,7 @@ class Diagnosis:
                 counts[blocker.rejection.reason] = counts.get(blocker.rejection.reason, 0) + found
         # Extenders may leave a node out without a reason.
         spoken = int(np.count_nonzero(self.verdicts.first[self.considered] >= 0)) + len(self.strangers)
-        absent = len(self.cluster) - spoken
+        absent = self._size - spoken
         if absent > 0 and self.cluster.shapes.features.nodes_left_out_by_prefilter_are_counted:
             reason = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(self.narrowed_by))}]"
             counts[reason] = counts.get(reason, 0) + absent
@@ -116,7 +121,8 @@ class Diagnosis:
         """Rows, in the scheduler's order, where evicting pods might help (upstream: NodesForStatusCode)."""
         if self.refusal is not None:
             hopeful = self.refusal.code is Code.UNSCHEDULABLE
-            return np.arange(len(self.cluster) if hopeful else 0)
+            return self.cluster.searched if hopeful else np.zeros(0, np.intp)
         assert self.verdicts is not None
-        rows = np.flatnonzero((self.verdicts.first >= 0) & ~self.verdicts.unresolvable)
+        rows = self.cluster.searched
+        rows = rows[((self.verdicts.first >= 0) & ~self.verdicts.unresolvable)[rows]]
         return rows if self.considered is None else rows[np.isin(rows, self.considered)]

@@ -127,6 +127,8 @@ class Evaluation:
     def begin(self, pod: PodInfo) -> None:
         """Run PreFilter for a pod of this shape."""
         self.troubled = False
+        if self._comings != self.cluster.comings:
+            self._count_again(pod)
         for plugin in self._asked_each_time:
             outcome = self._framework.ask_pre_filter(plugin, pod, self.cluster)
             self._outcomes[plugin.name] = outcome
@@ -168,7 +170,8 @@ class Evaluation:
         if names is not None:
             found = (self.cluster.columns.row(name) for name in names)
             self.narrowed_names = names
-            self.narrowed = np.array(sorted(row for row in found if row is not None), np.intp)
+            rows = np.array(sorted(row for row in found if row is not None), np.intp)
+            self.narrowed = rows[self.cluster.there[rows]]
 
     @property
     def narrows(self) -> bool:
@@ -184,11 +187,11 @@ class Evaluation:
 
     def refresh(self, pod: PodInfo) -> None:
         """Bring filters and scores up to date for the rows that changed."""
-        journal = self.cluster.journal
-        if self._seen == len(journal):
+        changed = self.stale_rows()
+        self._seen = len(self.cluster.journal)
+        if not changed:
             return
-        rows = np.array(sorted(set(journal[self._seen :])), np.intp)
-        self._seen = len(journal)
+        rows = np.array(sorted(set(changed)), np.intp)
         view = NodeView(self.cluster, rows)
         self.ok[rows] = self._node_ok[rows] & self._passes_row_filters(pod, view)
         if self._row_scorers:
@@ -209,7 +212,7 @@ class Evaluation:
         Only nodes that changed since this was last asked are looked at, of those that may take such pods at all.
         """
         journal = self.cluster.journal
-        changed = journal[self._none_passed :]
+        changed = self.cluster.changed(self._none_passed) if self._none_passed >= 0 else []
         if self._none_passed < 0 or (changed and self._node_ok[changed].any()):
             self.refresh(pod)
             self._none_passed = -1 if self.ok.any() else len(journal)
@@ -219,7 +222,7 @@ class Evaluation:
 
     def stale_rows(self) -> list[int]:
         """Rows whose answers are out of date."""
-        return self.cluster.journal[self._seen :]
+        return self.cluster.changed(self._seen)
 
     def passing(self, pod: PodInfo) -> BoolArray:
         """bool[N]: nodes that pass all filters, as of the last refresh for filters that look at rows."""
@@ -306,6 +309,8 @@ class Evaluation:
         self._normalized_rows: list[_Held] = []
         self._normalized_static: list[_Held] = []
         self._cluster_scorers: list[tuple[AnyPlugin, int]] = []
+        self._counting: list[_Held] = []
+        self._comings = self.cluster.comings
         self._static_local: Int64Array = np.zeros(len(self.cluster), np.int64)
         view = self._everything
         for plugin, weight in self._framework.scorers:
@@ -328,8 +333,10 @@ class Evaluation:
             elif scope is Scope.ROW:
                 self._row_scorers.append((plugin, weight, state))
             else:
-                scores = self._framework.ask_score(plugin, pod, view, state)
-                self._static_local += weight * self._framework.checked(plugin, scores)
+                scores = weight * self._framework.checked(plugin, self._framework.ask_score(plugin, pod, view, state))
+                self._static_local += scores
+                if plugin.counts_nodes:
+                    self._counting.append(_Held(plugin, weight, state, scores))
         self._local = self._static_local + self._local_scores(pod, view)
         # A score that is the same everywhere is normalised once: it is the same among any of the nodes.
         self._everywhere = 0
@@ -339,6 +346,16 @@ class Evaluation:
                 score = self._framework.ask_normalize(held.plugin, pod, one, held.state, held.raw[:1])
                 self._everywhere += held.weight * int(score[0])
                 self._normalized_static.remove(held)
+
+    def _count_again(self, pod: PodInfo) -> None:
+        """Ask for scores again that depend on which nodes there are."""
+        self._comings = self.cluster.comings
+        for held in self._counting:
+            scores = self._framework.ask_score(held.plugin, pod, self._everything, held.state)
+            change = held.weight * self._framework.checked(held.plugin, scores) - held.raw
+            held.raw += change
+            self._static_local += change
+            self._local += change
 
     def _local_scores(self, pod: PodInfo, view: NodeView) -> Int64Array:
         total = np.zeros(view.size, np.int64)

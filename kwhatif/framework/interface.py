@@ -127,6 +127,8 @@ class Plugin(Declaration, Generic[F, P]):
     there, all pods of one template share these answers, whatever labels they have of their own.
     """
 
+    counts_nodes: ClassVar[bool] = False
+    """Its score has scope NODE and yet depends on which nodes there are: it is asked again when one comes or goes."""
     about_other_pods: ClassVar[bool] = False
     """Its filter asks where other pods are: of a cluster without pods it says nothing that lasts."""
     needs_pre_filter: bool = False

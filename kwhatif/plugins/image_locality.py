@@ -23,6 +23,7 @@ class ImageLocality(Plugin[None, None]):
     default = Default(210, weight=1)
     reads_labels = False
     score_scope = Scope.NODE
+    counts_nodes = True
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
         spec, columns, features = pod.shape.spec, nodes.columns, self.handle.features
@@ -31,15 +32,17 @@ class ImageLocality(Plugin[None, None]):
         mounted = (spec.volumes or ()) if features.image_locality_counts_image_volumes else ()
         volumes = [v.image.reference or "" for v in mounted if v.image is not None]
         total = np.zeros(len(columns), np.int64)
+        there, size = nodes.cluster.there, len(nodes.cluster.searched)
         for image in (*(c.image or "" for c in containers), *volumes):
             state_of = columns.images.get(normalized(image))
             if state_of is not None:
-                nodes_with_it = len(state_of.rows)
+                rows = state_of.rows[there[state_of.rows]]
+                nodes_with_it = len(rows)
                 if features.images_count_nodes_so_far:
-                    spreads = np.arange(1, nodes_with_it + 1) / len(columns)
-                    total[state_of.rows] += (float(state_of.size) * spreads).astype(np.int64)
+                    spreads = np.arange(1, nodes_with_it + 1) / size
+                    total[rows] += (float(state_of.size) * spreads).astype(np.int64)
                     continue
-                total[state_of.rows] += int(float(state_of.size) * (nodes_with_it / len(columns)))
+                total[rows] += int(float(state_of.size) * (nodes_with_it / size))
         most = MOST_PER_CONTAINER * len(containers)
         scores: Int64Array = MAX_SCORE * (np.clip(total, LEAST, max(most, LEAST)) - LEAST) // max(most - LEAST, 1)
         return nodes.of(scores)

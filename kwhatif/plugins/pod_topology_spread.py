@@ -215,7 +215,11 @@ def _counts(counted: Counted, nodes: NodeView) -> tuple[Int64Array, Int64Array]:
     shift = nodes.shift(tally)
     if shift is not None:
         have = have + shift
-    open_domains = tally.open_domains
+    there = nodes.cluster.there
+    open_domains = tally.open_domains(there, nodes.cluster.comings)
+    if not there.all():
+        # Of a domain whose founding nodes have left nobody counts the pods.
+        have = np.where(open_domains[codes], have, 0)
     if np.count_nonzero(open_domains) < counted.constraint.min_domains:
         return have, np.zeros(len(have), np.int64)
     places = np.flatnonzero(open_domains)

@@ -264,10 +264,11 @@ class _Search:
     def message(self) -> str:
         """Why no node would do, as far as nodes said so."""
         histogram = dict(self.failures)
-        absent = len(self._cluster) - self.failed
+        size = len(self._cluster.searched)
+        absent = size - self.failed
         if absent:
             histogram[NOT_HELPFUL] = histogram.get(NOT_HELPFUL, 0) + absent
-        return fit_message(len(self._cluster), histogram)
+        return fit_message(size, histogram)
 
     def _among(self, rows: IntpArray) -> Candidates:
         """Candidates among ``rows``, in their order; only those are tried that are not known."""

@@ -127,7 +127,7 @@ class Scheduler:
         gate = self.framework.pre_enqueue(pod)
         if gate is not None:
             return Attempt(pod, gated=gate)
-        if not len(self.cluster):
+        if not len(self.cluster.searched):
             return Attempt(pod, message=NO_NODES)
         evaluation = self.evaluation(pod)
         evaluation.begin(pod)
@@ -165,7 +165,7 @@ class Scheduler:
 
     def everywhere(self, pod: PodInfo) -> Evaluation | None:
         """What all nodes say of a pod, without sampling; None where it is refused before any of them is asked."""
-        if self.framework.pre_enqueue(pod) is not None or not len(self.cluster):
+        if self.framework.pre_enqueue(pod) is not None or not len(self.cluster.searched):
             return None
         evaluation = self.evaluation(pod)
         evaluation.refresh(pod)
@@ -177,7 +177,7 @@ class Scheduler:
 
         It costs next to nothing to ask again of pods that look alike while no node changes that may take them.
         """
-        if pod.nominated or pod.shape.drift or self._extenders is not None or not len(self.cluster):
+        if pod.nominated or pod.shape.drift or self._extenders is not None or not len(self.cluster.searched):
             return False
         if self.framework.pre_enqueue(pod) is not None or self.framework.may_make_room(pod):
             return False
@@ -188,6 +188,8 @@ class Scheduler:
     def diagnose(self, pod: PodInfo, evaluation: Evaluation, asking: Asking | None = None) -> Diagnosis:
         """Every node's verdict, for a pod whose PreFilter went through; with extenders, of the nodes looked at."""
         verdicts, considered = evaluation.verdicts(pod), evaluation.narrowed
+        if not self._whole:
+            verdicts.forget(np.flatnonzero(~self.cluster.there))
         nominated = self.cluster.columns.row(pod.nominated) if pod.nominated else None
         if considered is not None and nominated is not None:
             # It was looked at first, whatever PreFilter narrowed the choice to.
@@ -204,7 +206,7 @@ class Scheduler:
         failed_first: int | None = None
         if pod.nominated:
             row = self.cluster.columns.row(pod.nominated)
-            if row is not None:
+            if row is not None and self.cluster.there[row]:
                 if self.cluster.shapes.features.nominated_node_restarts_search:
                     self.shared.next_start = 0
                 evaluation.refresh(pod)
@@ -223,8 +225,7 @@ class Scheduler:
             evaluated = asking.evaluated
         elif failed_first is not None:
             evaluated += self._looked_at_besides(failed_first, evaluated, evaluation)
-        size = len(self.cluster)
-        self.shared.next_start = (self.shared.next_start + evaluated) % size
+        self.shared.next_start = (self.shared.next_start + evaluated) % len(self.cluster.searched)
         if asking is None:
             return self._choose(Attempt(pod, None, None, rows, evaluated), evaluation)
         error = asking.filter()
@@ -270,6 +271,11 @@ class Scheduler:
             enough = self._enough(len(rows))
             places, looked = sample(evaluation.passing(pod)[rows], self.shared.next_start % max(len(rows), 1), enough)
             return rows[places], looked
+        if not self._whole:
+            evaluation.refresh(pod)
+            rows = self.cluster.searched
+            places, looked = sample(evaluation.passing(pod)[rows], self.shared.next_start, self._enough(len(rows)))
+            return rows[places], looked
         enough = self._enough(len(self.cluster))
         if enough == len(self.cluster):
             evaluation.refresh(pod)
@@ -278,6 +284,11 @@ class Scheduler:
             evaluation.refresh(pod)
             rows, looked = sample(evaluation.passing(pod), self.shared.next_start, enough)
         return rows, looked
+
+    @property
+    def _whole(self) -> bool:
+        """Whether all nodes that have a row are there."""
+        return len(self.cluster.searched) == len(self.cluster)
 
     def _stale_among(self, evaluation: Evaluation, looked: int) -> bool:
         """Whether one of the nodes looked at has changed since its answers were worked out."""
@@ -291,7 +302,7 @@ class Scheduler:
         places = np.flatnonzero(verdicts.failed[rows])
         if not len(places):
             return None
-        self.shared.next_start = (self.shared.next_start + int(places[0])) % len(self.cluster)
+        self.shared.next_start = (self.shared.next_start + int(places[0])) % len(self.cluster.searched)
         return verdicts.status(int(rows[places[0]]))
 
     def _looked_at(self, looked: int, evaluation: Evaluation) -> IntpArray:
@@ -300,13 +311,16 @@ class Scheduler:
             rows = evaluation.narrowed
             turns: IntpArray = (self.shared.next_start + np.arange(looked)) % max(len(rows), 1)
             return rows[turns]
-        return (self.shared.next_start + np.arange(looked)) % len(self.cluster)
+        rows = self.cluster.searched
+        return rows[(self.shared.next_start + np.arange(looked)) % len(rows)]
 
     def _looked_at_besides(self, row: int, looked: int, evaluation: Evaluation) -> int:
         """1 if the nominated node, which did not pass, is not among the nodes looked at afterwards."""
         if evaluation.narrowed is not None:
             return int(row not in evaluation.narrowed)
-        return int((row - self.shared.next_start) % len(self.cluster) >= looked)
+        searched = self.cluster.searched
+        place = int(np.flatnonzero(searched == row)[0])
+        return int((place - self.shared.next_start) % len(searched) >= looked)
 
     def _enough(self, nodes: int) -> int:
         one_is_enough = self.cluster.shapes.features.one_node_is_enough_without_scores and not self._compares

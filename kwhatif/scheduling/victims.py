@@ -64,10 +64,9 @@ class VictimTable:
 
     def on(self, rows: IntpArray) -> tuple[IntpArray, BoolArray]:
         """intp[n, P] shape numbers and bool[n, P] which of the places are taken."""
-        journal = self.cluster.journal
-        for row in journal[self._seen :]:
+        for row in self.cluster.changed(self._seen):
             self._pods[row] = None
-        self._seen = len(journal)
+        self._seen = len(self.cluster.journal)
         pods = self._pods
         for row in rows.tolist():
             if pods[row] is None:

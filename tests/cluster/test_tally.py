@@ -40,7 +40,7 @@ def test_pods_are_counted_by_node_and_by_domain() -> None:
     assert dict(zip(cluster.columns.label(ZONE).values, tally.by_domain.tolist(), strict=False)) == {"z0": 3, "z1": 0}
     assert tally.by_domain[-1] == 0
     assert tally.total == 3
-    assert tally.open_domains.tolist() == [True, True, False]
+    assert tally.open_domains(cluster.there, cluster.comings).tolist() == [True, True, False]
 
 
 def test_without_a_topology_nodes_are_all_there_is() -> None:
@@ -58,7 +58,7 @@ def test_pods_on_nodes_that_may_not_be_counted_count_for_their_node_alone() -> N
     z0 = cluster.columns.label(ZONE).values.index("z0")
     assert tally.by_node.sum() == 8
     assert (tally.by_domain[z0], tally.total) == (1, 1)
-    assert tally.open_domains.sum() == 1
+    assert tally.open_domains(cluster.there, cluster.comings).sum() == 1
     assert tally.counted.sum() == 1
 
 

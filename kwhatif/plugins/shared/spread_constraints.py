@@ -161,12 +161,12 @@ def in_whole_domains(spec: TallySpec) -> TallySpec:
     met = np.zeros(len(spec.topology.values) + 1, np.bool_)
     met[codes[spec.eligible]] = True
     met[-1] = False
-    return replace(spec, key=("whole domains", spec.key), eligible=met[codes])
+    return replace(spec, key=("whole domains", spec.key), eligible=met[codes], founding=spec.eligible)
 
 
 def all_keys_present(constraints: Sequence[Constraint], cluster: Cluster) -> BoolArray:
-    """bool[N]: nodes that are there and carry the topology labels of all constraints."""
-    present: BoolArray = cluster.there.copy()
+    """bool[N]: nodes that carry the topology labels of all constraints."""
+    present: BoolArray = np.ones(len(cluster), np.bool_)
     for constraint in constraints:
         present &= cluster.columns.label(constraint.topology_key).present
     return present

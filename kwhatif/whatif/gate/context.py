@@ -16,7 +16,7 @@ from kwhatif.results.place import Placement
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.fidelity.ownership import Owners
-from kwhatif.whatif.gate.outage import Stranded, outage
+from kwhatif.whatif.gate.outage import Outages, Stranded
 from kwhatif.whatif.gate.unit import Unit
 from kwhatif.whatif.session import Session
 
@@ -87,8 +87,16 @@ class Context:
 
     def outage(self, nodes: Collection[str]) -> tuple[int, list[Stranded]]:
         """What if these nodes were gone once the change is in?"""
-        return outage(self.cluster, self.setup, nodes)
+        return self._outages.of(nodes)
 
     def outage_before(self, nodes: Collection[str]) -> tuple[int, list[Stranded]]:
         """What if they were gone without the change?"""
-        return outage(self.before, self.setup, nodes)
+        return self._outages_before.of(nodes)
+
+    @cached_property
+    def _outages(self) -> Outages:
+        return Outages(self.cluster, self.setup)
+
+    @cached_property
+    def _outages_before(self) -> Outages:
+        return Outages(self.before, self.setup)

@@ -11,17 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from msgspec.structs import replace
-
-from kwhatif.api.core import Pod
 from kwhatif.bounds import pods_to_make
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.progress import tracked
-from kwhatif.scheduling.arrivals import with_claims
-from kwhatif.scheduling.driver import Driver
-from kwhatif.scheduling.replacements import Replacements
 from kwhatif.scheduling.setup import Setup
+from kwhatif.whatif.outage.failing import Failing
+from kwhatif.whatif.outage.made_again import MadeAgain
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,43 +28,33 @@ class Stranded:
     message: str
 
 
-def outage(cluster: Cluster, setup: Setup, nodes: Collection[str]) -> tuple[int, list[Stranded]]:
-    """How many pods have to find another node when these are gone, and those that find none. Changes nothing."""
-    with pods_to_make():
-        lost = _lost(cluster, nodes)
-    if not lost:
-        return 0, []
-    rest = cluster.without(nodes)
-    driver = Driver(rest, setup, imagined=True)
-    queue = [
-        (old, rest.shapes.info(with_claims(pod, rest)))
-        for old, pod in lost
-        if driver.scheduler(pod.spec.scheduler_name) is not None
-    ]
-    stranded = []
-    in_order = driver.in_order(queue, lambda entry: entry[1])
-    for old, info in tracked(in_order, "Placing", "pods of lost nodes"):
-        attempt = driver.attempt(info)
-        if not attempt.placed and attempt.gated is None:
-            stranded.append(Stranded(old, _without_preemption(attempt.message)))
-    return len(queue), stranded
+class Outages:
+    """What nodes that are gone would mean, asked again and again of one cluster, which stays as it is."""
+
+    def __init__(self, cluster: Cluster, setup: Setup) -> None:
+        self._failing = Failing(cluster.fork(), setup)
+        self._made = MadeAgain(evicting=False)
+
+    def of(self, nodes: Collection[str]) -> tuple[int, list[Stranded]]:
+        """How many pods have to find another node when these are gone, and those that find none."""
+        lost = self._failing.lost(nodes)
+        if not lost:
+            return 0, []
+        with pods_to_make(), self._failing.without(nodes) as driver:
+            queue = [
+                (old, info)
+                for old, info in self._made.of(lost, driver.cluster)
+                if driver.scheduler(info.pod.spec.scheduler_name) is not None
+            ]
+            stranded = []
+            in_order = driver.in_order(queue, lambda entry: entry[1])
+            for old, info in tracked(in_order, "Placing", "pods of lost nodes"):
+                attempt = driver.attempt(info)
+                if not attempt.placed and attempt.gated is None:
+                    stranded.append(Stranded(old, _without_preemption(attempt.message)))
+        return len(queue), stranded
 
 
 def _without_preemption(message: str) -> str:
     """What kept a pod from the nodes; of evictions nobody was asked."""
     return message.partition(" preemption: ")[0].removesuffix("no new claims to deallocate,").rstrip()
-
-
-def _lost(cluster: Cluster, nodes: Collection[str]) -> list[tuple[PodInfo, Pod]]:
-    """The pods of these nodes that are made again, and those made in their place."""
-    replacements = Replacements()
-    found = []
-    for row in sorted(row for name in nodes if (row := cluster.columns.row(name)) is not None):
-        for info in cluster.pods_on[row]:
-            owner = info.shape.controller
-            if owner is None or owner.kind in ("DaemonSet", "Node"):
-                continue
-            again = replacements.after(info.pod)
-            if again is not None:
-                found.append((info, replace(again, spec=replace(again.spec, preemption_policy="Never"))))
-    return found

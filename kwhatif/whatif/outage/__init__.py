@@ -1,0 +1,1 @@
+"""What happens when nodes, zones or pools are gone?"""
