@@ -32,9 +32,8 @@ class Tried:
 
     def catch_up(self) -> None:
         """Forget the nodes that have changed, and all of them where budgets are others."""
-        journal = self._cluster.journal
-        self.forget(np.array(journal[self._seen :], np.intp))
-        self._seen = len(journal)
+        self.forget(np.array(self._cluster.changed(self._seen), np.intp))
+        self._seen = len(self._cluster.journal)
         budgets = self._cluster.objects.of(PodDisruptionBudget)
         if self._budgets != budgets:
             self._budgets = list(budgets)
