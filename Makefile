@@ -69,6 +69,11 @@ test-browser: $(INSTALLED_DEV) ## open reports in a real Chromium, which is inst
 	@KWHATIF_CHROMIUM=$$(.ci/chromium --install) && export KWHATIF_CHROMIUM && \
 		$(BIN)/python -m pytest -n 0 tests/browser $(ARGS)
 
+.PHONY: test-fleet
+test-fleet: $(INSTALLED_DEV) ## run studies on real clusters of Dask and Ray, on this machine (ARGS as for test)
+	$(LOCKED) .ci/requirements-fleet.txt
+	KWHATIF_TEST_FLEET=1 $(BIN)/python -m pytest -n 0 tests/fleet/clusters $(ARGS)
+
 .PHONY: coverage
 coverage: $(INSTALLED_DEV) ## run the tests and see that they reach as many lines as pyproject.toml wants
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --cov --cov-report=term $(ARGS)
@@ -132,6 +137,8 @@ bench: $(INSTALLED) ## time the scheduling loop on small generated workloads
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header $(ARGS)
 
+FLEET := dask parquet ray sweep
+
 .PHONY: lock
 lock: ## renew .ci/requirements*.txt when dependencies have changed (ARGS=--upgrade for new releases)
 	@$(ensure_venv)
@@ -139,6 +146,8 @@ lock: ## renew .ci/requirements*.txt when dependencies have changed (ARGS=--upgr
 	$(COMPILE) --group build --extra dev -o .ci/requirements-dev.txt
 	$(COMPILE) --constraints .ci/requirements-dev.txt --group build -o .ci/requirements.txt
 	$(COMPILE) --constraints .ci/requirements-dev.txt --group browser -o .ci/requirements-browser.txt
+	$(COMPILE) --constraints .ci/requirements-dev.txt --group build $(FLEET:%=--extra %) \
+		-o .ci/requirements-fleet.txt
 	$(COMPILE) --constraints .ci/requirements-dev.txt --group release -o .ci/requirements-release.txt
 	$(COMPILE) --constraints .ci/requirements-dev.txt --group docs -o .ci/requirements-docs.txt
 

@@ -29,6 +29,7 @@ ORDER = (
     {"legacy", "redaction"},
     {"scheduling"},
     {"autoscaling"},
+    {"fleet"},
     {"whatif"},
     {"cli"},
 )
@@ -290,6 +291,7 @@ def test_imports_within_the_snapshot_room_point_one_way() -> None:
 
 READERS = {
     "api.field_types": "a file of the package",
+    "fleet.backs.here": "what this run wrote for its workers",
     "scheduling.extenders.call": "certificates, to a limit",
     "snapshot.foreign.must_gather": "a time, of so many bytes",
     "snapshot.foreign.tree": "a version, of so many bytes",
@@ -297,6 +299,7 @@ READERS = {
     "snapshot.read.lines": "recordings, to a limit",
 }
 WRITERS = {
+    "fleet.backs.here": "what workers read, in a directory of its own",
     "scheduling.extenders.call": "a certificate, for the library, in a directory of its own",
     "snapshot.format.drafts": "everything else: complete or not at all",
 }
@@ -390,8 +393,12 @@ def test_the_command_line_is_the_only_one_to_know_typer() -> None:
 @pytest.mark.parametrize(
     ("package", "users"),
     [
+        ("distributed", {"fleet.backs.on_dask"}),
         ("jinja2", {"report.html.page"}),
+        ("joblib", {"fleet.backs.here"}),
         ("kubernetes", {"snapshot.live.live_cluster"}),
+        ("pyarrow", {"fleet.rows_file"}),
+        ("ray", {"fleet.backs.on_ray"}),
         ("re2", {"cel.patterns"}),
         ("rich", {"report.screen"}),
         ("tabulate", {"report.markdown"}),

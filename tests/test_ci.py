@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "samples" / "gate"
 ACTION = yaml.safe_load((ROOT / ".github/actions/gate/action.yml").read_text())
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"] if "run" in step}
-LOCKS = tuple(f"requirements{which}.txt" for which in ("", "-dev", "-release", "-browser", "-docs"))
+LOCKS = tuple(f"requirements{which}.txt" for which in ("", "-dev", "-release", "-browser", "-docs", "-fleet"))
 EXPRESSION = re.compile(r"\$\{\{ (.*?) \}\}")
 NOW = "2026-03-01T12:00:00Z"
 
@@ -373,6 +373,7 @@ def test_actions_are_pinned(path: Path) -> None:
         (".ci/requirements.txt", None, "build"),
         (".ci/requirements-dev.txt", "dev", "build"),
         (".ci/requirements-release.txt", None, "release"),
+        *((".ci/requirements-fleet.txt", extra, "build") for extra in ("dask", "parquet", "ray", "sweep")),
     ],
 )
 def test_what_is_locked_is_what_pyproject_asks_for(lock: str, extra: str | None, group: str) -> None:

@@ -40,6 +40,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             *("call_extenders", "call_extender_bind", "strict"),
         ),
     ),
+    ("Workers", ("workers", "on", "out", "resume")),
     ("Output", ("output", "everything", "report", "color", "exit_zero", "help")),
 )
 """Title -> parameters, in the order in which every command's help has them. A command's own options come before."""

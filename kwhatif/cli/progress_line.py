@@ -13,9 +13,13 @@ from typing import TextIO
 from kwhatif.cli.output import tell
 from kwhatif.progress import clear
 from kwhatif.report.escape import clean, in_text
+from kwhatif.results.amounts import lasted
 
 PATIENCE, PAUSE = 1.0, 0.2
 """Seconds before anything is shown, and between two lines about the same."""
+
+_TOLD_AFTER = 2.0
+"""Seconds of a loop after which its pace is worth telling."""
 
 
 class Progress:
@@ -25,6 +29,7 @@ class Progress:
         self._terminal, self._clock = terminal, clock
         self._first = self._next = clock() + PATIENCE
         self._width = 0
+        self._loop, self._since, self._before = "", 0.0, 0
 
     def begun(self, doing: str) -> None:
         """What is done from now on. What it takes the place of is no longer true, so this is not put off."""
@@ -33,8 +38,15 @@ class Progress:
 
     def reached(self, doing: str, noun: str, done: int, of: int | None = None) -> None:
         """How far it has come; most of the time it is too soon to say so."""
-        if self._clock() >= self._next:
-            self.show(f"{doing}: {done:,} {noun}" if of is None else f"{doing} {done:,} of {of:,} {noun}")
+        now = self._clock()
+        if (loop := f"{doing} {noun}") != self._loop:
+            self._loop, self._since, self._before = loop, now, done
+        if now < self._next:
+            return
+        if of is None:
+            self.show(f"{doing}: {done:,} {noun}")
+        else:
+            self.show(f"{doing} {done:,} of {of:,} {noun}{_pace(now - self._since, done - self._before, of - done)}")
 
     def show(self, text: str) -> None:
         """The line, cut where the terminal ends, if it is time for one."""
@@ -59,6 +71,15 @@ class Progress:
         except OSError:
             # It is gone: nobody looks on any more.
             self._first = self._next = float("inf")
+
+
+def _pace(seconds: float, done: int, left: int) -> str:
+    """How fast it goes and how long it will take, once that can be told: ``, 12.3 a second, 2 minutes left``."""
+    if seconds < _TOLD_AFTER or not done or left <= 0:
+        return ""
+    each = done / seconds
+    rate = f"{each:,.0f}" if each >= 10 else f"{each:.1f}"
+    return f", {rate} a second, {lasted(max(1, round(left / each)))} left"
 
 
 def progress() -> Progress | None:

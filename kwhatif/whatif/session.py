@@ -170,6 +170,15 @@ class Session:
         known = self.covered if covered is None else covered
         return Session(snapshot, self.setup, covered=known, shapes=shapes, doubts=self.doubts, **options)
 
+    def fork(self, setup: Setup | None = None, **options: Unpack[Options]) -> Session:
+        """A session of a copy of the cluster as it is, with a scheduler process that has done nothing yet."""
+        other = copy.copy(self)
+        other.__dict__.pop("budgets", None)
+        other.setup, other._uids = setup or self.setup, None
+        other.cluster = self.cluster.fork()
+        other.driver = Driver(other.cluster, other.setup, **options)
+        return other
+
     def apart(self) -> Session:
         """A session of a copy of the cluster, to try something in."""
         other = copy.copy(self)

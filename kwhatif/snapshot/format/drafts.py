@@ -93,15 +93,20 @@ def packed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
 class Growing:
     """A file that is there from the beginning and grows by what is appended, each time as a whole or not at all.
 
-    Only its owner can read it. Raises OSError if it is there already.
+    Only its owner can read it. One that is there already goes on after its first so many bytes, which are to be
+    ``kept``; without a word of that it raises OSError.
     """
 
-    def __init__(self, path: str) -> None:
-        self.size = 0
+    def __init__(self, path: str, kept: int | None = None) -> None:
+        self.size = kept or 0
         self._path = path
         # What failed is cut off again: the next piece has to go where the file ends then.
         opener = lambda name, flags: os.open(name, flags | os.O_APPEND, _PRIVATE)  # noqa: E731
-        self._file = open(path, "xb", 0, opener=opener)  # noqa: SIM115
+        if kept is None:
+            self._file = open(path, "xb", 0, opener=opener)  # noqa: SIM115
+        else:
+            self._file = open(path, "ab", 0, opener=opener)  # noqa: SIM115
+            self._file.truncate(kept)
 
     def append(self, data: bytes) -> None:
         """Add this, on the disk before it returns. Raises OSError, and the file ends where it ended before."""

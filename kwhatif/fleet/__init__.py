@@ -1,0 +1,1 @@
+"""Many worlds asked one question each, on one machine or on many: knows nothing of schedulers."""

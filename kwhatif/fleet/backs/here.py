@@ -1,0 +1,175 @@
+"""Processes of this machine, by loky; none at all where one worker is enough."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import signal
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from kwhatif.fleet.backs.back import LOST, LostError, Pool
+from kwhatif.fleet.study import Study
+from kwhatif.fleet.worker import Answers, Ask, answers, kept_base
+
+_ALONE, _WORTH_IT = 1.0, 3.0
+"""Seconds after which more workers are thought of, and that must be left then for them to be worth their start."""
+
+
+class Here:
+    """So many ``processes`` of this machine. With one, worlds are asked in this very process.
+
+    None is one for each core, once it is clear that the study takes long enough.
+    """
+
+    def __init__(self, processes: int | None = None) -> None:
+        self._processes = processes
+
+    @contextmanager
+    def workers(self, study: Study[Any, Any, Any], left: int) -> Iterator[Pool]:
+        with ExitStack() as stack:
+            processes = None if self._processes is None else min(self._processes, left)
+            if processes is None:
+                yield _AsNeeded(study, left, stack)
+            else:
+                yield _ThisProcess(study) if processes <= 1 else stack.enter_context(_processes(study, processes))
+
+
+class _ThisProcess:
+    """No worker but ourselves; a batch is asked when it is handed in."""
+
+    width = 1
+
+    def __init__(self, study: Study[Any, Any, Any]) -> None:
+        self._study = study
+
+    def submit(self, worlds: Sequence[Any], avoid: str | None = None) -> Future[Answers]:
+        done: Future[Answers] = Future()
+        done.set_result(answers(self._study.ask, self._study.base, worlds))
+        return done
+
+    def verdict(self, error: BaseException) -> Exception:
+        raise error
+
+    def renew(self) -> None:
+        """There is nobody to lose."""
+
+
+class _AsNeeded:
+    """This process first, then one for each core if that would end the study sooner."""
+
+    def __init__(self, study: Study[Any, Any, Any], left: int, stack: ExitStack) -> None:
+        self._study, self._left, self._stack = study, left, stack
+        self._pool: Pool = _ThisProcess(study)
+        self._seconds, self._asked = 0.0, 0
+
+    @property
+    def width(self) -> int:
+        return self._pool.width
+
+    def submit(self, worlds: Sequence[Any], avoid: str | None = None) -> Future[Answers]:
+        left = self._left - self._asked
+        if self._seconds > _ALONE and isinstance(self._pool, _ThisProcess):
+            if self._seconds / self._asked * left > _WORTH_IT and (cores := min(cores_here(), left)) > 1:
+                self._pool = self._stack.enter_context(_processes(self._study, cores))
+            self._seconds = 0.0
+        found = self._pool.submit(worlds, avoid)
+        if isinstance(self._pool, _ThisProcess):
+            self._seconds += found.result().seconds
+            self._asked += len(worlds)
+        return found
+
+    def verdict(self, error: BaseException) -> Exception:
+        return self._pool.verdict(error)
+
+    def renew(self) -> None:
+        self._pool.renew()
+
+
+def cores_here() -> int:
+    """The cores that this process may use."""
+    from joblib.externals.loky import cpu_count
+
+    return int(cpu_count())
+
+
+@contextmanager
+def _processes(study: Study[Any, Any, Any], processes: int) -> Iterator[Pool]:
+    """The base is written once, to a file that workers map into their memory while they read it.
+
+    Its arrays are not mapped for good: of a cluster of 5,000 nodes and 50,000 pods they are half a megabyte in forty.
+    """
+    with tempfile.TemporaryDirectory(prefix="kwhatif-") as directory:
+        path = os.path.join(directory, "base")
+        with open(path, "wb") as file:
+            pickle.dump((study.ask, study.base), file, protocol=5)
+        pool = _Processes(path, processes)
+        try:
+            yield pool
+        finally:
+            pool.close()
+
+
+class _Processes:
+    """Processes of loky. One more, apart from them, asks of worlds that failed."""
+
+    def __init__(self, path: str, processes: int) -> None:
+        self._path, self._processes = path, processes
+        # While one batch is being asked about, the next one waits at the worker's door.
+        self.width = 2 * processes
+        self._apart: Any = None
+        self._executor = _executor(processes)
+
+    def submit(self, worlds: Sequence[Any], avoid: str | None = None) -> Future[Answers]:
+        executor = self._executor
+        if avoid is not None:
+            executor = self._apart = self._apart or _executor(1)
+        found: Future[Answers] = executor.submit(_asked, self._path, worlds)
+        return found
+
+    def verdict(self, error: BaseException) -> Exception:
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        # Also what is said of a process that was killed (TerminatedWorkerError).
+        if isinstance(error, BrokenProcessPool):
+            return LostError(LOST)
+        raise error
+
+    def renew(self) -> None:
+        self.close()
+        self._executor = _executor(self._processes)
+
+    def close(self) -> None:
+        """Nobody finishes what he is about."""
+        for executor in filter(None, (self._executor, self._apart)):
+            executor.shutdown(wait=True, kill_workers=True)
+        self._apart = None
+
+
+def _executor(processes: int) -> Any:
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    # A process that has grown too large ends, and another one takes its place: that is as it should be.
+    warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
+    return ProcessPoolExecutor(max_workers=processes, timeout=None, initializer=_deaf)
+
+
+def _deaf() -> None:
+    """Ctrl-C is for the parent, who ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _asked(path: str, worlds: Sequence[Any]) -> Answers:
+    ask, base = kept_base(path, lambda: _loaded(path))
+    return answers(ask, base, worlds)
+
+
+def _loaded(path: str) -> tuple[Ask, Any]:
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        found: tuple[Ask, Any] = pickle.loads(mapped)
+        return found

@@ -1,0 +1,1 @@
+"""Studies on real clusters of Dask and Ray, on this machine."""
