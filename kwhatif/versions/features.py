@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from kwhatif.errors import UsageError
 from kwhatif.versions.gates import ALL, with_gates
@@ -68,6 +69,9 @@ class Features(_Tables):
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{name} cannot be set: Features never change")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return features_of, (self.minor, dict(self.gates))
 
     def __str__(self) -> str:
         """``1.34``, or ``1.34 with StorageCapacityScoring=true``."""

@@ -2,53 +2,49 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Unpack
 
 import msgspec
 
-from kwhatif.admission.answer import Doubts
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import UsageError
 from kwhatif.scheduling.driver import Options
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.session import Asked, Session
+from kwhatif.whatif.expand.expand import Expanded
+from kwhatif.whatif.session import Session
+from kwhatif.whatif.stages.inputs import Engine, Inputs
 from kwhatif.whatif.stages.question import Case
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """A case after all stages up to ``session``. Every world is a ``fork`` of it.
+    """A case after all stages up to ``session``, without what only those need. Every world is a ``fork`` of it.
 
     What is sent is the objects: columns are made of them once a worker, which takes as long as sending columns would.
-    ``plugin`` are the plugins from outside, which a worker looks for by itself.
+    Plugins from outside are looked for by each worker.
     """
 
-    snapshot: Snapshot
-    setup: Setup
-    covered: frozenset[str]
-    doubts: Sequence[Doubts]
-    asked: Sequence[Asked]
-    others: Sequence[str]
-    plugin: Sequence[Any]
+    case: Case
 
     @classmethod
     def of(cls, case: Case) -> Ground:
         """The ground of a case. Raises UsageError where extenders are to be called, which a study would flood."""
         if case.engine.call_extenders:
             raise UsageError("--call-extenders: extenders are not called for many worlds")
-        covered, doubts, plugin = case.edited.covered, case.expanded.doubts, case.engine.plugin or ()
-        return cls(case.snapshot, case.setup, covered, doubts, case.asked, case.others, plugin)
+        bare = Case(Inputs(), Engine(plugin=case.engine.plugin))
+        bare.edited, bare.setup, bare.asked, bare.others = case.edited, case.setup, case.asked, case.others
+        bare.expanded = Expanded(doubts=case.expanded.doubts)
+        return cls(bare)
 
     @cached_property
     def session(self) -> Session:
         """The cluster as columns, made once a process. It is to stay as it is. Raises InputError."""
-        return Session(self.snapshot, self.setup, covered=self.covered, doubts=self.doubts)
+        return self.case.new_session()
 
     def fork(self, setup: Setup | None = None, **options: Unpack[Options]) -> Session:
         """A world of its own: the cluster as it is, with a scheduler process that has done nothing yet."""
@@ -59,21 +55,23 @@ class Ground:
         """The same for the same cluster, scheduler and pods."""
         encode = msgspec.json.Encoder(enc_hook=plain_quantity, order="deterministic").encode
         digest = hashlib.sha256()
-        for kind, objects in self.snapshot.by_kind().items():
+        for kind, objects in self.case.snapshot.by_kind().items():
             digest.update(kind.encode() + encode(objects))
-        digest.update(encode([asked.pod for asked in self.asked]))
-        digest.update(repr((self.setup.configuration, str(self.setup.features), self.setup.all_nodes)).encode())
+        digest.update(encode([asked.pod for asked in self.case.asked]))
+        setup = self.case.setup
+        digest.update(repr((setup.configuration, str(setup.features), setup.all_nodes)).encode())
         return digest.hexdigest()
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+    def __getstate__(self) -> tuple[Case, bool]:
         # Classes from files have no name that another process could import them by.
-        return state | {"setup": dataclasses.replace(self.setup, outside={}), "outside": bool(self.setup.outside)}
+        bare, outside = copy.copy(self.case), bool(self.case.setup.outside)
+        bare.setup = dataclasses.replace(bare.setup, outside={})
+        return bare, outside
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        outside = state.pop("outside")
-        self.__dict__.update(state)
+    def __setstate__(self, state: tuple[Case, bool]) -> None:
+        case, outside = state
         if outside:
             from kwhatif.framework.outside import load_outside
 
-            self.setup.outside = load_outside(self.plugin)
+            case.setup.outside = load_outside(case.engine.plugin or ())
+        self.__dict__.update({"case": case})
