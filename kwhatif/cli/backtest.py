@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import EngineOptions, Tables, TablesOutput, argument
+from kwhatif.cli.grouped import Without, grouped
+from kwhatif.cli.options import EngineOptions, Everything, Tables, TablesOutput, argument, option
 from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -34,24 +36,64 @@ def backtest(
         int,
         typer.Option("--last", metavar="N", min=1, help="How many pods of a snapshot are asked about."),
     ] = 100,
+    policy: Annotated[
+        str | None,
+        option(
+            "--policy",
+            metavar="FILE[@VERSION]",
+            help="What would this KubeSchedulerConfiguration, or 'default', have made of the recorded day? The "
+            "Kubernetes whose rules hold may follow, as in default@1.31.",
+        ),
+    ] = None,
+    recorded_policy: Annotated[
+        str | None,
+        option(
+            "--recorded-policy",
+            metavar="FILE",
+            help="The KubeSchedulerConfiguration of the scheduler that was recorded. Default: the cluster's own if the "
+            "recording has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
+        ),
+    ] = None,
+    everything: Everything = False,
     output: TablesOutput = Tables.table,
     *,
-    engine: EngineOptions,
+    engine: Annotated[EngineOptions, Without("policy")],
 ) -> None:
     """Ask again for every pod that a recording shows bound, refused or preempting, and compare.
 
     Of a snapshot, the pods that were bound last are taken off and asked for again, the newest first.
 
-    Exit codes: 0 as much agrees as --need says, 1 less does, 2 usage or input error.
+    With --policy the whole day is simulated twice instead, with the recorded scheduler's configuration and with another
+    one: which pods move, how long they wait, whom they preempt, how full and how balanced the nodes are over time.
+
+    Exit codes: 0 as much agrees as --need says (with --policy: nothing differs), 1 less does (something differs), 2
+    usage or input error.
     """
+    from kwhatif.report.backtest_diff_text import backtest_diff_blocks
     from kwhatif.report.backtest_text import backtest_blocks
     from kwhatif.snapshot.load import is_recorded, load_recording, load_snapshot
+    from kwhatif.whatif.backtest.day_diff import DayDiff
     from kwhatif.whatif.backtest.last_bound import LastBound
     from kwhatif.whatif.backtest.question import Backtest
     from kwhatif.whatif.stages.question import Case
     from kwhatif.whatif.stages.sequence import ask
 
-    check_stdin(file, engine.policy)
+    check_stdin(file, policy, recorded_policy)
+    engine = replace(engine, policy=recorded_policy)
+    if policy is not None:
+        if need or not is_recorded(file):
+            raise UsageError(
+                "--policy asks what another configuration would have made of a recorded day; which scheduler decided, "
+                "for --need and for snapshots, is said by --recorded-policy"
+            )
+        recording, start = load_recording(file)
+        question = DayDiff(recording, f"policy {policy}")
+        lived = ask(question, *question.cases(Inputs(start), engine, policy))
+        text = rendered(
+            lived, output, lambda: backtest_diff_blocks(lived, everything=everything), everything=everything
+        )
+        finish(text, lived.exit_code, lived.notes)
+        return
     if is_recorded(file):
         recording, start = load_recording(file)
         result = ask(Backtest(recording, need), Case(Inputs(start), engine))

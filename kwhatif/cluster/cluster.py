@@ -196,10 +196,10 @@ class Cluster:
         self.devices.release(info.pod, deleted=deleted)
         return row
 
-    def mark_terminating(self, uid: str) -> None:
+    def mark_terminating(self, uid: str, *, preempted: bool = True) -> None:
         """A pod is told to go; it still counts until it is forgotten. Raises KeyError."""
         info, row = self._where[uid]
-        going = self.shapes.terminating(info)
+        going = self.shapes.terminating(info, preempted=preempted)
         # Forks share what they know of a pod, so this one gets its own.
         self._where[uid] = (going, row)
         self.pods_on[row] = [going if other is info else other for other in self.pods_on[row]]

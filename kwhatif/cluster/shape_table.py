@@ -91,9 +91,11 @@ class ShapeTable:
             status.nominated_node_name or "",
         )
 
-    def terminating(self, info: PodInfo) -> PodInfo:
-        """The pod after it was told to go."""
+    def terminating(self, info: PodInfo, *, preempted: bool = True) -> PodInfo:
+        """The pod after it was told to go, ``preempted`` or by somebody else."""
         meta = msgspec.structs.replace(info.pod.metadata, deletion_timestamp="now")
+        if not preempted:
+            return self.info(msgspec.structs.replace(info.pod, metadata=meta))
         condition = Condition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler")
         status = msgspec.structs.replace(info.pod.status, conditions=[*(info.pod.status.conditions or ()), condition])
         return self.info(msgspec.structs.replace(info.pod, metadata=meta, status=status))

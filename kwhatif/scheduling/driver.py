@@ -37,7 +37,7 @@ class Options(TypedDict, total=False):
     seed       breaks ties at random as the real scheduler does; without one the first by name wins
     detailed   every plugin's scores are kept in the attempts
     imagined   pods are imagined ones, which no extender is asked to bind
-    prefers    for pods by key, the node to take if it is among the best
+    prefers    for pods by uid or key, the node to take if it is among the best
     observer   looks on
     """
 
@@ -113,8 +113,12 @@ class Driver:
     def reread(self, kinds: Collection[str]) -> None:
         """The cluster's objects of these kinds are others from now on; schedulers are set up anew when asked for."""
         self.cluster.reread(kinds)
+        holding = {name: each for name, each in self._schedulers.items() if each is not None and each.held}
         self._schedulers.clear()
         self._hints.clear()
+        for name, before in holding.items():
+            if (after := self.scheduler(name)) is not None:
+                after.take_over(before)
 
     def add_nodes(self, nodes: Sequence[Node], pods: Iterable[Pod]) -> None:
         """Nodes join the cluster, with pods that are bound to them; the process goes on."""

@@ -105,8 +105,10 @@ class SchedulingQueue:
 
     def pop(self) -> QueuedPod | None:
         """The next pod to try."""
-        if self._active:
-            return self._taken(heapq.heappop(self._active)[2])
+        while self._active:
+            _, order, pod = heapq.heappop(self._active)
+            if pod.place == "active" and pod.order == order:
+                return self._taken(pod)
         while self._soonest:
             _, _, order, pod = heapq.heappop(self._soonest)
             if pod.place == "backoff" and pod.order == order:
@@ -119,6 +121,23 @@ class SchedulingQueue:
         pod.place = ""
         pod.attempts += 1
         return pod
+
+    def remove(self, pod: QueuedPod) -> None:
+        """The pod is no more."""
+        if pod.place == "waiting":
+            self._leave(pod)
+        elif pod.place == "backoff":
+            del self._backoff[pod.info.uid]
+        pod.place = ""
+
+    def update(self, pod: QueuedPod, info: PodInfo) -> None:
+        """The pod is another from now on; one that waits may fit now."""
+        waits = pod.place == "waiting"
+        if waits:
+            self._leave(pod)
+        pod.info = info
+        if waits:
+            self._requeue(pod)
 
     # --- time
 
@@ -177,8 +196,8 @@ class SchedulingQueue:
                         back.append(pod)
         return back
 
-    def nodes_came(self, helps: Callable[[QueuedPod], bool]) -> list[QueuedPod]:
-        """Bring back the waiting pods that a new node may help; gated ones are none of them."""
+    def bring_back(self, helps: Callable[[QueuedPod], bool]) -> list[QueuedPod]:
+        """Bring back the waiting pods that something else may help, such as a new node; gated ones are none of them."""
         back = [pod for pod in self.waiting() if pod.gate is None and helps(pod)]
         for pod in back:
             self._leave(pod)

@@ -64,7 +64,7 @@ class Shared:
 
     next_start   where the next search for nodes begins
     now          the moment, in seconds
-    prefers      for pods by key, the node to take if it is among the best
+    prefers      for pods by uid or key, the node to take if it is among the best
     """
 
     next_start: int = 0
@@ -108,6 +108,11 @@ class Scheduler:
         self._evaluations.clear()
         for uid, attempt in self.held.items():
             attempt.row = self.cluster.columns.row(self.profile.waiting[uid].node)
+
+    def take_over(self, before: Scheduler) -> None:
+        """The pods that another scheduler of this name holds wait for their permits here."""
+        self.held, self.profile.waiting = before.held, before.profile.waiting
+        self.start_over()
 
     # --- one cycle
 
@@ -329,7 +334,8 @@ class Scheduler:
     def _break_tie(self, pod: PodInfo, best: IntpArray) -> int:
         if len(best) == 1:
             return int(best[0])
-        preferred = self.cluster.columns.row(self.shared.prefers.get(pod.key, ""))
+        prefers = self.shared.prefers
+        preferred = self.cluster.columns.row(prefers.get(pod.uid) or prefers.get(pod.key, ""))
         if preferred is not None and preferred in best:
             return preferred
         ranks = self.cluster.columns.name_rank[best]

@@ -6,14 +6,17 @@ time; what takes time is waiting: permits, backoffs, and victims' grace periods.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import numpy as np
+from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.node_view import NodeView
-from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.shapes import PodInfo, start_time
 from kwhatif.cluster.storage import claim_names
 from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.events import Event, Happening
@@ -34,10 +37,14 @@ BACKOFF_TICK, LEFTOVER_TICK = 1.0, 30.0
 class Simulator:
     """Drives a scheduler process until nothing more can change.
 
-    The ``diary`` grows while it runs; ``outcome`` holds
-    each pod's last attempt by uid, ``preemptions`` those that evicted pods for it, ``evicted`` by whom (a key) a pod
-    was told to go, ``strangers`` pods made by controllers for schedulers that are none of ours. ``at_rest`` is called
-    when the scheduler has nothing more to do at a moment.
+    The ``diary`` grows while it runs. By uid, ``outcome`` holds each pod's last attempt, ``preemptions`` those that
+    evicted pods for it, ``evicted`` by whom (a key) a pod was told to go, ``remade`` which pod was made in the place of
+    one, ``stands_for`` in whose place it was at first, ``entered`` when a pod could first be tried, and ``bound`` when
+    it got which node. ``strangers`` are pods made by controllers for schedulers that are none of ours. ``at_rest`` is
+    called when the scheduler has nothing more to do at a moment.
+
+    A pod that is told to go is gone after ``leaves_after`` seconds, one that is bound has done its work after so many
+    as ``works_for`` says, if ever. If it is told when time ``begins`` (seconds since 1970), pods that are bound start.
     """
 
     driver: Driver
@@ -46,19 +53,28 @@ class Simulator:
     outcome: dict[str, Attempt] = field(default_factory=dict)
     preemptions: dict[str, list[Attempt]] = field(default_factory=dict)
     evicted: dict[str, str] = field(default_factory=dict)
+    remade: dict[str, str] = field(default_factory=dict)
+    stands_for: dict[str, str] = field(default_factory=dict)
     strangers: list[Pod] = field(default_factory=list)
+    entered: dict[str, float] = field(default_factory=dict)
+    bound: dict[str, tuple[float, str]] = field(default_factory=dict)
     at_rest: Callable[[], None] = lambda: None
+    leaves_after: Callable[[PodInfo], float] = grace_of
+    works_for: Callable[[PodInfo], float | None] = lambda pod: None
+    begins: float | None = None
 
     def __post_init__(self) -> None:
         self.now = 0.0
         self.cluster, setup = self.driver.cluster, self.driver.setup
         self._agenda = Agenda()
+        self._queued: dict[str, QueuedPod] = {}
         self._held: dict[str, QueuedPod] = {}
         self._meanwhile: dict[str, list[Happening]] = {}
         self._state = 0
         self._tried_at: dict[str, int] = {}
         self._patience, self._cycles = Patience(), 0
         self._told_claims: set[tuple[str, str]] = set()
+        self._unwanted: set[str] = set()
         self._replacements = Replacements()
         self.queue = SchedulingQueue(
             lambda queued: self.driver.queue_key(queued.info, queued.order),
@@ -76,6 +92,10 @@ class Simulator:
         """A pod is created at a moment."""
         self._agenda.at(at, Kind.ARRIVAL, lambda: self._enqueue(pod, "created"))
 
+    def at(self, moment: float, do: Callable[[], None]) -> None:
+        """Somebody does something at a moment: one of the methods below, which are about the present."""
+        self._agenda.at(moment, Kind.ARRIVAL, do)
+
     def delete(self, uid: str, at: float) -> None:
         """A running pod is gone at a moment."""
         self._agenda.at(at, Kind.GONE, lambda: self._gone(uid))
@@ -83,6 +103,79 @@ class Simulator:
     def nodes_come(self, names: Sequence[str], at: float, join: Callable[[], None]) -> None:
         """Nodes of these names are there from a moment on, at which ``join`` puts them into the cluster."""
         self._agenda.at(at, Kind.ARRIVAL, lambda: self._joined(names, join))
+
+    def enter(self, pod: PodInfo) -> None:
+        """A pod is created."""
+        self._enqueue(pod, "created")
+
+    def appear(self, pod: PodInfo, node: str) -> None:
+        """Somebody else has bound a pod."""
+        self.cluster.add(pod, node)
+        self._say(pod, "bound", "by somebody else", node)
+        self._changed(Happening(Event.POD_ADDED, self.cluster, pod))
+
+    def change(self, pod: PodInfo) -> None:
+        """Labels, requests or gates of a pod are others."""
+        found = self.cluster.find(pod.uid)
+        if found is not None:
+            old, row = found
+            if old.shape.terminating:
+                return
+            pod.start = old.start
+            self.cluster.forget(pod.uid)
+            self.cluster.assume(pod, row)
+            for event in (Event.POD_DELETED, Event.POD_ADDED):
+                self._changed(Happening(event, self.cluster, pod))
+        elif (queued := self._queued.get(pod.uid)) is not None and pod.uid not in self._held:
+            if queued.info.nominated:
+                self.cluster.nominate(pod, queued.info.nominated)
+            self.queue.update(queued, pod)
+            self._state += 1
+            self._check_gate(queued)
+
+    def remove(self, uid: str) -> None:
+        """A pod, or what was made in its place, is told to go by somebody who wants none of it again."""
+        while uid in self.remade:
+            uid = self.remade[uid]
+        self._unwanted.add(uid)
+        held = self._held.get(uid)
+        if held is not None:
+            self.driver.turn_away(held.info)
+            self._settle()
+        if (queued := self._queued.pop(uid, None)) is not None:
+            self.queue.remove(queued)
+            self._say(queued.info, "deleted")
+            self.cluster.denominate(uid)
+            if queued.info.nominated:
+                self._vacated(queued.info)
+        elif (found := self.cluster.find(uid)) is not None:
+            self._go(found[0])
+
+    def done(self, uid: str, at: float) -> None:
+        """A pod has done its work at a moment, if it is still there."""
+        self._agenda.at(at, Kind.GONE, lambda: self._gone(uid, deleted=False))
+
+    def empty(self, node: str, *, lost: bool = False) -> None:
+        """A node's pods are told to go, and made again by their controllers; gone at once if the node is ``lost``.
+
+        Those of daemon sets, and static ones, are left alone.
+        """
+        row = self.cluster.columns.row(node)
+        for pod in () if row is None else list(self.cluster.pods_on[row]):
+            owner = pod.shape.controller
+            if owner is not None and owner.kind in ("DaemonSet", "Node"):
+                continue
+            if lost:
+                self._gone(pod.uid, lost=True)
+            elif not pod.shape.terminating:
+                self._go(pod)
+                self._recreate(pod, self._replacements.at_once(pod))
+
+    def renewed(self, nodes: Iterable[str], readers: Collection[str] = ()) -> None:
+        """Objects of the cluster are others by now: these nodes came or changed, and what these plugins read."""
+        self._hear_of_nodes(nodes, "changed")
+        back = self.queue.bring_back(lambda queued: not queued.rejectors.isdisjoint(readers)) if readers else []
+        self._tell_active(back, "what a plugin reads has changed")
 
     def without_node(self) -> list[Attempt]:
         """The last attempts of pods that found no node, and for which none is kept."""
@@ -97,9 +190,9 @@ class Simulator:
 
     # --- the loop
 
-    def run(self) -> None:
-        """Until no pod is active, nothing is on its way, and no retry could end differently."""
-        while (moment := self._next()) is not None:
+    def run(self, until: float = math.inf) -> None:
+        """Until no pod is active, nothing is on its way, and no retry could end differently; or until a moment."""
+        while (moment := self._next()) is not None and moment <= until:
             self._move_to(moment)
             self._agenda.run(moment)
             self._settle()
@@ -148,7 +241,7 @@ class Simulator:
             self.strangers.append(pod.pod)
             return
         self._say(pod, "queued", why)
-        queued = QueuedPod(pod, name)
+        queued = self._queued[pod.uid] = QueuedPod(pod, name)
         self.queue.add(queued)
         self._check_gate(queued)
         if pod.nominated and queued.gate is None:
@@ -158,6 +251,8 @@ class Simulator:
         if queued.gate is not None:
             self.outcome[queued.info.uid] = Attempt(queued.info, gated=queued.gate)
             self._say(queued.info, "gated", queued.gate.message)
+        else:
+            self.entered.setdefault(queued.info.uid, self.now)
 
     # --- cycles
 
@@ -199,6 +294,7 @@ class Simulator:
         pod, row = attempt.pod, attempt.row
         assert row is not None
         node = self.cluster.columns.names[row]
+        self._begin_work(pod, node)
         self._say(pod, "bound", f"score {attempt.score}" if attempt.score is not None else "the only node", node)
         self.diary.normal(pod.key, "Scheduled", f"Successfully assigned {pod.key} to {node}")
         self._changed(Happening(Event.POD_ADDED, self.cluster, pod))
@@ -213,6 +309,17 @@ class Simulator:
                 self._told_claims.add(key)
                 self._changed(Happening(Event.VOLUME_CHANGED, self.cluster, pod))
                 self._changed(Happening(Event.CLAIM_CHANGED, self.cluster, pod, key))
+
+    def _begin_work(self, pod: PodInfo, node: str) -> None:
+        del self._queued[pod.uid]
+        self.bound[pod.uid] = self.now, node
+        if self.begins is not None:
+            start = datetime.fromtimestamp(self.begins + self.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            pod.pod = replace(pod.pod, status=replace(pod.pod.status, start_time=start))
+            pod.start = start_time(start)
+        seconds = self.works_for(pod)
+        if seconds is not None:
+            self.done(pod.uid, self.now + seconds)
 
     def _failed(
         self, queued: QueuedPod, attempt: Attempt, nominated: str = "", meanwhile: Sequence[Happening] = ()
@@ -262,30 +369,39 @@ class Simulator:
         self.diary.normal(victim.key, "Preempted", text)
         self.evicted[victim.uid] = pod.key
         on_its_way = victim.shape.terminating
-        self.cluster.mark_terminating(victim.uid)
-        if on_its_way:
-            return
-        self.delete(victim.uid, self.now + grace_of(victim))
-        if self.recreate:
-            self._recreate(self._replacements.at_once(victim))
+        self._go(victim, preempted=True)
+        if not on_its_way and self.recreate:
+            self._recreate(victim, self._replacements.at_once(victim))
 
-    def _gone(self, uid: str) -> None:
+    def _go(self, pod: PodInfo, *, preempted: bool = False) -> None:
+        """A pod is told to go, and is gone in a while."""
+        if not pod.shape.terminating:
+            self.delete(pod.uid, self.now + self.leaves_after(pod))
+        if preempted or not pod.shape.terminating:
+            self.cluster.mark_terminating(pod.uid, preempted=preempted)
+
+    def _gone(self, uid: str, *, deleted: bool = True, lost: bool = False) -> None:
+        """A pod leaves its node: it was ``deleted`` or has done its work, or its node is ``lost``."""
         found = self.cluster.find(uid)
         if found is None or uid in self._held:
             return
         pod, row = found
         devices = self.cluster.devices
         changes = len(devices.journal)
-        self.cluster.leave(uid)
+        self.cluster.leave(uid, deleted=deleted)
         self._say(pod, "gone", "", self.cluster.columns.names[row])
         self._changed(Happening(Event.POD_DELETED, self.cluster, pod))
         if len(devices.journal) > changes:
             self._changed(Happening(Event.DEVICES_FREED, self.cluster, pod))
-        if self.recreate and pod.shape.terminating:
-            self._recreate(self._replacements.once_gone(pod))
+        if lost:
+            self._recreate(pod, self._replacements.after(pod.pod))
+        elif deleted and pod.shape.terminating and self.recreate:
+            self._recreate(pod, self._replacements.once_gone(pod))
 
-    def _recreate(self, pod: Pod | None) -> None:
-        if pod is not None:
+    def _recreate(self, old: PodInfo, pod: Pod | None) -> None:
+        if pod is not None and old.uid not in self._unwanted:
+            self.remade[old.uid] = pod.identity
+            self.stands_for[pod.identity] = self.stands_for.get(old.uid, old.uid)
             ready = with_claims(pod, self.cluster)
             self._agenda.at(
                 self.now, Kind.ARRIVAL, lambda: self._enqueue(self.cluster.shapes.info(ready), "replacement")
@@ -295,11 +411,18 @@ class Simulator:
 
     def _joined(self, names: Sequence[str], join: Callable[[], None]) -> None:
         join()
+        self._hear_of_nodes(names, "joined")
+
+    def _hear_of_nodes(self, names: Iterable[str], what: str) -> None:
+        """The cluster is another; waiting pods that these nodes may help come back."""
         self._state += 1
-        rows = np.array([self.cluster.columns.row(name) for name in names], np.intp)
-        for name in names:
-            self.diary.say("", "joined", node=name)
-        self._tell_active(self.queue.nodes_came(lambda queued: self._may_help(queued, rows)), "NodeAdd")
+        there = {name: row for name in names if (row := self.cluster.columns.row(name)) is not None}
+        rows = np.array(list(there.values()), np.intp)
+        for name in there:
+            self.diary.say("", what, node=name)
+        if there:
+            why = "NodeAdd" if what == "joined" else "NodeUpdate"
+            self._tell_active(self.queue.bring_back(lambda queued: self._may_help(queued, rows)), why)
 
     def _may_help(self, queued: QueuedPod, rows: IntpArray) -> bool:
         """Whether a plugin that turned the pod down has nothing against one of these nodes.

@@ -14,6 +14,7 @@ from typing import Any
 from kwhatif.api.json_schema import components, document_schema
 from kwhatif.redaction import translation_file
 from kwhatif.results.backtest import BacktestResult
+from kwhatif.results.backtest_diff import BacktestDiff
 from kwhatif.results.gate import GateResult
 from kwhatif.results.karpenter import KarpenterResult
 from kwhatif.results.parts import Result
@@ -86,6 +87,10 @@ def gate_report_schema() -> Schema:
 
 def backtest_result_schema() -> Schema:
     return _result_schema("backtest-result", BacktestResult, "How far the decisions of a recording come out again")
+
+
+def backtest_diff_schema() -> Schema:
+    return _result_schema("backtest-diff", BacktestDiff, "What another configuration would have made of a recorded day")
 
 
 def place_result_schema() -> Schema:
@@ -181,6 +186,7 @@ def _without_head(properties: Mapping[str, Schema]) -> dict[str, Schema]:
 
 
 SCHEMAS = {
+    "backtest-diff": backtest_diff_schema,
     "backtest-result": backtest_result_schema,
     "cluster-edits": cluster_edits_schema,
     "cluster-snapshot": cluster_snapshot_schema,

@@ -18,6 +18,7 @@ from kwhatif.whatif.backtest.question import Backtest
 from kwhatif.whatif.stages.inputs import Inputs
 from kwhatif.whatif.stages.question import Case
 from kwhatif.whatif.stages.sequence import ask
+from tests.whatif.recordings import bound_to, deleted_soon, line, node, pod, refused, told, written
 
 DAY = Path(__file__).parents[1] / "data/recorded-day.jsonl.gz"
 REFUSAL = (
@@ -29,41 +30,6 @@ REFUSAL = (
 def backtested(path: Path, need: float = 0) -> BacktestResult:
     recording, start = load_recording(str(path))
     return ask(Backtest(recording, need), Case(Inputs(start)))
-
-
-def line(kind: str, **more: Any) -> dict[str, Any]:
-    return {"at": 1000.0, "kind": kind, **more}
-
-
-def node(name: str = "a", cpu: str = "4") -> dict[str, Any]:
-    amounts = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
-    return {"metadata": {"name": name, "resourceVersion": "1"}, "status": {"allocatable": amounts, "capacity": amounts}}
-
-
-def pod(name: str, version: int, cpu: str = "1", **spec: Any) -> dict[str, Any]:
-    return {
-        "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}", "resourceVersion": str(version)},
-        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}], **spec},
-    }
-
-
-def told(type_: str, obj: dict[str, Any]) -> dict[str, Any]:
-    return line("v1/pods", event={"type": type_, "object": obj})
-
-
-def written(tmp_path: Path, *changes: dict[str, Any], nodes: list[dict[str, Any]] | None = None) -> Path:
-    listed = {"metadata": {"resourceVersion": "10"}, "items": [node()] if nodes is None else nodes}
-    nothing = {"metadata": {"resourceVersion": "10"}, "items": []}
-    kinds = ("v1/pods", "v1/services", "policy/v1/poddisruptionbudgets")
-    lines = [line("v1/nodes", list=listed), *(line(kind, list=nothing) for kind in kinds), *changes]
-    path = tmp_path / "day.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
-    return path
-
-
-def refused(pod: dict[str, Any], text: str) -> dict[str, Any]:
-    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": text}
-    return {**pod, "status": {"conditions": [condition]}}
 
 
 def test_a_recorded_day_of_a_real_scheduler_comes_out_again() -> None:
@@ -185,11 +151,6 @@ def test_changed_services_and_nodes_are_read_again(tmp_path: Path) -> None:
     assert (result.agreement[0].same, result.agreement[0].total) == (2, 2)
 
 
-def bound_to(name: str, obj: dict[str, Any], version: int) -> dict[str, Any]:
-    metadata = {**obj["metadata"], "resourceVersion": str(version)}
-    return {**obj, "metadata": metadata, "spec": {**obj["spec"], "nodeName": name}}
-
-
 SHORT = "0/1 nodes are available: 1 Insufficient cpu."
 
 
@@ -217,10 +178,6 @@ def event(version: int, reason: str, about: str, message: str, at: int = 1001, c
 
 def preempted(victim: str, version: int, by: str = "urgent", **more: Any) -> dict[str, Any]:
     return event(version, "Preempted", victim, f"Preempted by pod uid-{by} on node a", **more)
-
-
-def deleted_soon(obj: dict[str, Any]) -> dict[str, Any]:
-    return {**obj, "metadata": {**obj["metadata"], "deletionTimestamp": "1970-01-01T00:20:00Z"}}
 
 
 def budget(app: str, allowed: int) -> dict[str, Any]:

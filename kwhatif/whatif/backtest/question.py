@@ -9,13 +9,13 @@ from functools import partial
 from kwhatif.api.core import Pod
 from kwhatif.progress import tracked
 from kwhatif.results.backtest import BacktestResult
-from kwhatif.snapshot.foreign.recorded_moment import rfc3339
 from kwhatif.snapshot.foreign.recording import Recording
 from kwhatif.snapshot.read.items import resource_of
 from kwhatif.whatif.backtest import judge
 from kwhatif.whatif.backtest.account import Account
 from kwhatif.whatif.backtest.ask_again import ask_again
 from kwhatif.whatif.backtest.decisions import decisions
+from kwhatif.whatif.backtest.missing import note_missing
 from kwhatif.whatif.backtest.recorded_cluster import RecordedCluster
 from kwhatif.whatif.backtest.searches import Searches
 from kwhatif.whatif.backtest.states_around import Replay
@@ -37,13 +37,7 @@ class Backtest(Question[BacktestResult]):
     def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[BacktestResult]:
         (case,) = cases
         recording, session = self.recording, case.session
-        if recording.cut:
-            notes.warn(f"{recording.source}: the last line is not whole, and left out")
-        for path, gap in [*recording.about.missing, *recording.about.open.items()]:
-            until = f"to {rfc3339(gap.until)}" if gap.until is not None else "on"
-            notes.warn(
-                f"{recording.source}: changes of {path} are missing from {rfc3339(gap.since)} {until}: {gap.why}"
-            )
+        note_missing(recording, notes)
         read = [
             (change, resource_of(change.item, kind)) for change in recording.changes if (kind := change.kind.struct)
         ]

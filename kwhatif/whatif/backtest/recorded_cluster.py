@@ -13,6 +13,50 @@ from kwhatif.scheduling.budgets import Budgets
 from kwhatif.whatif.session import Asked, Session
 
 
+class ChangingObjects:
+    """A session's objects while they change. Those that its schedulers read are read again when asked to."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        session.snapshot = session.snapshot.copy()
+        session.cluster.objects = session.snapshot.objects
+        self._listed: dict[str, dict[tuple[str, str], Resource]] = {
+            kind: {(obj.namespace, obj.name): obj for obj in listed}
+            for kind, listed in session.snapshot.objects.by_kind().items()
+        }
+        session.driver.set_up_all()
+        self.readers = {kind: frozenset(plugins) for kind, plugins in session.readings().items()}
+        """Kind -> the plugins that read it, besides Node and Pod."""
+        self._changed: set[str] = set()
+
+    def put(self, kind: str, key: tuple[str, str], obj: Resource | None) -> Resource | None:
+        """An object is so from now on, or gone; what it was before."""
+        listed = self._listed.setdefault(kind, {})
+        old = listed.get(key)
+        if obj == old:
+            return old
+        if obj is None:
+            del listed[key]
+        else:
+            listed[key] = obj
+        if kind != Pod.__name__:
+            self._changed.add(kind)
+        return old
+
+    def of(self, kind: str) -> dict[tuple[str, str], Resource]:
+        """All objects of a kind, by namespace and name."""
+        return self._listed.get(kind, {})
+
+    def reread(self) -> set[str]:
+        """Have the schedulers read what changed; the kinds that did."""
+        changed, self._changed = self._changed, set()
+        for kind in changed:
+            self._session.snapshot.objects.put(KINDS[kind], self._listed[kind].values())
+        if not changed.isdisjoint({Node.__name__, *self.readers}):
+            self._session.driver.reread(changed)
+        return changed
+
+
 class RecordedCluster:
     """The state of a recording at one moment, and the scheduler process that is asked then.
 
@@ -22,32 +66,17 @@ class RecordedCluster:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self._objects: dict[str, dict[tuple[str, str], Resource]] = {
-            kind: {(obj.namespace, obj.name): obj for obj in listed}
-            for kind, listed in session.snapshot.objects.by_kind().items()
-        }
-        session.driver.set_up_all()
-        self._read = {Node.__name__, *session.readings()}
-        self._changed: set[str] = set()
+        self._objects = ChangingObjects(session)
 
     def apply(self, kind: str, key: tuple[str, str], obj: Resource | None) -> Resource | None:
         """An object is so from now on, or gone; what it was before."""
-        listed = self._objects.setdefault(kind, {})
-        old = listed.get(key)
-        if obj == old:
-            return old
-        if obj is None:
-            del listed[key]
-        else:
-            listed[key] = obj
-        if kind == Pod.__name__:
+        old = self._objects.put(kind, key, obj)
+        if kind == Pod.__name__ and obj != old:
             self._move(old, obj)
-        else:
-            self._changed.add(kind)
         return old
 
     def pod(self, key: tuple[str, str]) -> Pod | None:
-        found = self._objects.get("Pod", {}).get(key)
+        found = self._objects.of("Pod").get(key)
         return found if isinstance(found, Pod) else None
 
     @property
@@ -57,7 +86,7 @@ class RecordedCluster:
 
     def pods_on(self, node: str) -> list[Pod]:
         """The pods bound to a node."""
-        pods = self._objects.get("Pod", {}).values()
+        pods = self._objects.of("Pod").values()
         return [pod for pod in pods if isinstance(pod, Pod) and pod.spec.node_name == node]
 
     def with_budgets_of(self, some: Sequence[Pod], pods: Sequence[Pod]) -> list[Pod]:
@@ -76,7 +105,7 @@ class RecordedCluster:
 
         ``begin`` is the row of the node that its search begins at, if not where the last decision left off.
         """
-        self._refresh()
+        self._objects.reread()
         info = self.session.info(Asked(pod))
         if pod.metadata.deletion_timestamp:
             # Upstream: skipPodSchedule of pkg/scheduler/schedule_one.go.
@@ -88,13 +117,6 @@ class RecordedCluster:
         shared = self.session.driver.shared
         first = shared.next_start if begin is None else begin
         shared.next_start = (first + attempt.evaluated) % max(len(self.names), 1)
-
-    def _refresh(self) -> None:
-        for kind in self._changed:
-            self.session.snapshot.objects.put(KINDS[kind], self._objects[kind].values())
-        if not self._read.isdisjoint(self._changed):
-            self.session.driver.reread(self._changed)
-        self._changed.clear()
 
     def _move(self, old: Resource | None, new: Resource | None) -> None:
         """A pod came, changed or went."""

@@ -69,7 +69,7 @@ class Diff(Question[DecisionDiff]):
         both: list[_Case] = []
         for side in (0, 1):
             of_side = replace(inputs, snapshot=_of(self.snapshots, side), manifests=_of(self._manifests, side))
-            both.append(_Case(of_side, _engine(engine, _of(self.policies or [None], side)), both=both))
+            both.append(_Case(of_side, at_version(engine, _of(self.policies or [None], side)), both=both))
         return list(both)
 
     @property
@@ -141,7 +141,7 @@ class Diff(Question[DecisionDiff]):
         return "pending" in self.replayed or self._runs_again(item.pod)
 
 
-def _engine(engine: Engine, policy: Any) -> Engine:
+def at_version(engine: Engine, policy: Any) -> Engine:
     """The scheduler of one side: its policy, and the Kubernetes named with it."""
     if policy is None:
         return engine

@@ -61,7 +61,7 @@ def afterwards(
     whole, later = set(snapshot.whole), snapshot.copy()
     _store_whole(later, expanded)
     later.objects.put(Pod, _pods(snapshot.objects.of(Pod), end))
-    _store_volumes(later.objects, end.session.cluster.storage)
+    store_volumes(later.objects, end.session.cluster.storage)
     later.objects.put_if_any(ResourceClaim, end.session.cluster.devices.claims.values())
     for kind in later.by_kind():
         if kind not in covered and kind not in whole:
@@ -98,7 +98,7 @@ def _left(pod: Pod, cluster: Cluster) -> bool:
     return not finished and bool(pod.spec.node_name) and cluster.columns.row(pod.spec.node_name or "") is not None
 
 
-def _store_volumes(objects: Objects, storage: Storage) -> None:
+def store_volumes(objects: Objects, storage: Storage) -> None:
     """Claims and volumes know each other; where one is being made, the claim knows its node."""
     claims = []
     for key, claim in storage.claims.items():
