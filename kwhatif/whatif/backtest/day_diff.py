@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import ClassVar
 
@@ -20,6 +21,7 @@ from kwhatif.results.backtest_diff import (
     Reality,
     WorkloadChange,
 )
+from kwhatif.results.parts import Fidelity
 from kwhatif.snapshot.foreign.recorded_moment import rfc3339
 from kwhatif.snapshot.foreign.recording import Recording
 from kwhatif.whatif.backtest.day import Day, Lived, Stay
@@ -27,11 +29,11 @@ from kwhatif.whatif.backtest.lives import Life
 from kwhatif.whatif.backtest.missing import note_missing
 from kwhatif.whatif.backtest.recorded_world import RecordedWorld, recorded_world
 from kwhatif.whatif.diff.question import at_version
-from kwhatif.whatif.fidelity.assess import assess
+from kwhatif.whatif.fidelity.assess import Basis
 from kwhatif.whatif.fidelity.ownership import Owners
 from kwhatif.whatif.stages.inputs import Engine, Inputs
 from kwhatif.whatif.stages.notes import Notes
-from kwhatif.whatif.stages.question import Case, Question
+from kwhatif.whatif.stages.question import Answer, Case, Question
 
 _STEPS = (0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600)
 _MOMENTS = 240
@@ -58,7 +60,7 @@ class DayDiff(Question[BacktestDiff]):
     def needs_pods(self, case: Case) -> bool:
         return False
 
-    def answer(self, cases: Sequence[Case], notes: Notes) -> BacktestDiff:
+    def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[BacktestDiff]:
         note_missing(self.recording, notes)
         day = recorded_world(self.recording, cases[0].snapshot)
         moments = list(_moments(day.lasts))
@@ -68,7 +70,8 @@ class DayDiff(Question[BacktestDiff]):
         begun("Living the day with the other configuration")
         b = Day(cases[1].new_session(prefers=a.homes), day).live(moments)
         cases[0].session, cases[1].session = a.session, b.session
-        return _compared(day, a, b, self.label, Owners(cases[0].snapshot))
+        result = partial(_compared, day, a, b, self.label, Owners(cases[0].snapshot))
+        return Answer([Basis(a.session), Basis(b.session)], result)
 
 
 def _moments(lasts: float) -> Iterator[float]:
@@ -79,7 +82,9 @@ def _moments(lasts: float) -> Iterator[float]:
         number += 1
 
 
-def _compared(day: RecordedWorld, a: Lived, b: Lived, label: str, owners: Owners) -> BacktestDiff:
+def _compared(
+    day: RecordedWorld, a: Lived, b: Lived, label: str, owners: Owners, a_on: Fidelity, b_on: Fidelity
+) -> BacktestDiff:
     changes, pods = [], Counter[str]()
     for life in day.lives:
         ours, theirs = a.stays[life.uid], b.stays[life.uid]
@@ -104,8 +109,8 @@ def _compared(day: RecordedWorld, a: Lived, b: Lived, label: str, owners: Owners
     return BacktestDiff(
         start=day.start,
         seconds=_rounded(day.lasts),
-        a=_side("the recorded scheduler", day, a),
-        b=_side(label, day, b),
+        a=_side("the recorded scheduler", day, a, a_on),
+        b=_side(label, day, b, b_on),
         recorded=_reality(day, a),
         pods=pods.total(),
         changes=tuple(changes),
@@ -135,7 +140,7 @@ def _node(stays: Sequence[Stay]) -> str:
     return stays[-1].node if stays else ""
 
 
-def _side(label: str, day: RecordedWorld, lived: Lived) -> DaySide:
+def _side(label: str, day: RecordedWorld, lived: Lived, fidelity: Fidelity) -> DaySide:
     stays = [(life, stay) for life in day.lives for stay in lived.stays[life.uid]]
     return DaySide(
         label=label,
@@ -143,7 +148,7 @@ def _side(label: str, day: RecordedWorld, lived: Lived) -> DaySide:
         at_the_end=sum(_waits_at_the_end(life, lived.stays[life.uid]) for life in day.lives),
         preempted=len(lived.preemptions),
         pending=_pending((life, stay.waited, stay.bound is not None) for life, stay in stays),
-        fidelity=assess(lived.session, (), ()),
+        fidelity=fidelity,
     )
 
 
