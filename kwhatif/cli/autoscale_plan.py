@@ -12,6 +12,7 @@ from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
     EngineOptions,
+    Everything,
     Namespace,
     ProvisionTime,
     ReadingOptions,
@@ -76,6 +77,7 @@ def plan(
             help="Look in N more orders of nodes and pods, to tell what the real one leaves to chance.",
         ),
     ] = 6,
+    everything: Everything = False,
     output: TablesOutput = Tables.table,
     report: ReportFiles = None,
     *,
@@ -113,21 +115,28 @@ def plan(
     if not catalogue:
         from kwhatif.report.autoscale_text import autoscale_blocks
 
-        _answer(by_groups, case, autoscale_blocks, output, reports)
+        _answer(by_groups, case, autoscale_blocks, output, reports, everything=everything)
         return
     from kwhatif.report.karpenter_text import autoscalers_blocks, karpenter_blocks
 
     if groups:
-        _answer(Autoscalers(by_groups, by_pools), case, autoscalers_blocks, output, reports)
+        _answer(Autoscalers(by_groups, by_pools), case, autoscalers_blocks, output, reports, everything=everything)
     else:
-        _answer(by_pools, case, karpenter_blocks, output, reports)
+        _answer(by_pools, case, karpenter_blocks, output, reports, everything=everything)
 
 
 def _answer(
-    question: Question[R], case: Case, blocks: Callable[[R], list[Block]], output: Tables, reports: Reports
+    question: Question[R],
+    case: Case,
+    blocks: Callable[[R], list[Block]],
+    output: Tables,
+    reports: Reports,
+    *,
+    everything: bool,
 ) -> None:
     from kwhatif.whatif.stages.sequence import ask
 
     result = ask(question, case)
     written(reports, result, lambda: blocks(result))
-    finish(rendered(result, output, lambda: blocks(result)), result.exit_code, result.notes)
+    text = rendered(result, output, lambda: blocks(result), everything=everything)
+    finish(text, result.exit_code, result.notes)

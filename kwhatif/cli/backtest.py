@@ -99,4 +99,5 @@ def backtest(
         result = ask(Backtest(recording, need), Case(Inputs(start), engine))
     else:
         result = ask(LastBound(last, need), Case(Inputs(load_snapshot([file])), engine))
-    finish(rendered(result, output, lambda: backtest_blocks(result)), result.exit_code, result.notes)
+    text = rendered(result, output, lambda: backtest_blocks(result), everything=everything)
+    finish(text, result.exit_code, result.notes)

@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.options import FeatureGates, Plugins, SkipUnknown, Tables, TablesOutput, argument, option
+from kwhatif.cli.options import Everything, FeatureGates, Plugins, SkipUnknown, Tables, TablesOutput, argument, option
 from kwhatif.cli.output import finish, new_file, packed, rendered
 from kwhatif.progress import tracked
 
@@ -35,6 +35,7 @@ def conformance(
         ),
     ] = None,
     show: Annotated[int, typer.Option("--show", metavar="N", min=0, help="Differences to print for each file.")] = 5,
+    everything: Everything = False,
     output: TablesOutput = Tables.table,
     kubernetes_version: Annotated[
         str | None,
@@ -95,4 +96,5 @@ def conformance(
                 tally.add(scenario.name, scenario.expected, got, pods=len(scenario.pods))
             results.append(tally.result())
     result = ConformanceResult(files=tuple(results))
-    finish(rendered(result, output, lambda: conformance_blocks(result)), result.exit_code, notes)
+    text = rendered(result, output, lambda: conformance_blocks(result), everything=everything)
+    finish(text, result.exit_code, notes)

@@ -103,7 +103,7 @@ def explain(
         check_stdin(source, catalogue, *(node_pools or ()), engine.policy, *(edits.edits or ()))
         case = Case(Inputs(source, (), namespace or "default", edits or None, reading), engine)
         nodes = ask(ExplainNodes(words, catalogue, tuple(node_pools or ())), case)
-        shown = rendered(nodes, output, lambda: nodes_explained_blocks(nodes))
+        shown = rendered(nodes, output, lambda: nodes_explained_blocks(nodes), everything=everything)
         finish(shown, nodes.exit_code, nodes.notes)
         return
     check_stdin(*words, *offered, *before, source, engine.policy, *(edits.edits or ()))

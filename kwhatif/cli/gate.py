@@ -17,6 +17,7 @@ from kwhatif.cli.explained import command, explained
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
     EngineOptions,
+    Everything,
     Explained,
     Namespace,
     ScalingOptions,
@@ -108,6 +109,7 @@ def gate(
     with_pending: Annotated[
         bool, typer.Option("--with-pending", help="The snapshot's own pending pods compete for room, too.")
     ] = False,
+    everything: Everything = False,
     explain: Explained = None,
     now: Annotated[
         str | None,
@@ -154,10 +156,10 @@ def gate(
     autoscale = case.inputs.autoscale
     check_stdin(*files, *(base or ()), source, *autoscale, case.engine.policy, config, *(edits.edits or ()))
     if explain:
-        explained(question, case, explain, output, everything=False, reports=reports)
+        explained(question, case, explain, output, everything=everything, reports=reports)
     result = ask(question, case)
     result.asked_by(command())
-    _finish(result, output, reports)
+    _finish(result, output, reports, everything=everything)
 
 
 def _moment(text: str | None) -> datetime | None:
@@ -171,11 +173,15 @@ def _moment(text: str | None) -> datetime | None:
     raise UsageError(f"--now {text}: expected a time such as 2026-03-01T12:00:00Z")
 
 
-def _finish(result: GateResult, output: Formats, reports: Reports) -> None:
+def _finish(result: GateResult, output: Formats, reports: Reports, *, everything: bool) -> None:
     """Print the one report and write the others, which have to be rendered all before any is written."""
     from kwhatif.report.gate_formats import FORMATS
     from kwhatif.report.gate_table import WIDTH, gate_table
 
-    text = gate_table(result, screen(WIDTH)) if output is Formats.table else FORMATS[output](result)
+    if output is Formats.table:
+        # Whoever looks into a log has no terminal to ask again from.
+        text = gate_table(result, screen(WIDTH), everything=everything or screen().width is None)
+    else:
+        text = FORMATS[output](result)
     write_reports(reports, lambda name: page(result) if name == HTML else FORMATS[name](result))
     finish(text, result.exit_code, result.notes)

@@ -50,7 +50,7 @@ def check_stdin(*paths: object) -> None:
         raise UsageError("'-' is given more than once: standard input can be read only once")
 
 
-def rendered(result: msgspec.Struct, output: str, blocks: Callable[[], list[Block]], *, everything: bool = True) -> str:
+def rendered(result: msgspec.Struct, output: str, blocks: Callable[[], list[Block]], *, everything: bool) -> str:
     """A result as ``json``, ``yaml``, ``markdown`` or, under any other name, as text for whoever looks at it.
 
     Markdown and text have long tables in groups, unless ``everything`` is asked for.
@@ -66,14 +66,15 @@ def rendered(result: msgspec.Struct, output: str, blocks: Callable[[], list[Bloc
 
             return as_yaml(result)
         case "markdown":
+            from kwhatif.report.blocks import flat
             from kwhatif.report.grouping import shortened
             from kwhatif.report.markdown import markdown_of
 
-            return markdown_of(blocks() if everything else shortened(blocks()))
+            return markdown_of(blocks() if everything else shortened(flat(blocks())))
         case _:
             from kwhatif.report.tables import text_of
 
-            return text_of(blocks(), screen(), everything=everything, full_names=output == "wide")
+            return text_of(blocks(), screen(), everything=everything, wide=output == "wide")
 
 
 def write(text: str) -> None:

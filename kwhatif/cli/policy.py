@@ -11,8 +11,8 @@ from typer.core import TyperGroup
 from kwhatif.cli.common import completed, missing
 from kwhatif.cli.options import FeatureGates, argument, option
 from kwhatif.cli.output import finish, say, tell, write
+from kwhatif.cli.terminal import screen
 from kwhatif.errors import InputError, PolicyError, UsageError
-from kwhatif.report.escape import clean, in_text
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.policy_file import is_doubled_key, read_policy
 
@@ -145,9 +145,12 @@ def validate(
         if outcome.configuration is not None:
             _warn(outcome.configuration.warnings)
             problems = _start(outcome.configuration, features, out_of_tree or ())
+    from kwhatif.report.blocks import Lines, Verdict
+    from kwhatif.report.tables import text_of
+
     if problems:
-        finish(in_text("".join(f"{clean(problem)}\n" for problem in problems)), 1)
-    write(in_text(clean(f"{source}: kube-scheduler {features.minor} accepts it") + "\n"))
+        finish(text_of([Lines(problems)], screen()), 1)
+    write(text_of([Verdict(f"{source}: kube-scheduler {features.minor} accepts it", True)], screen()))
 
 
 @app.command("convert")

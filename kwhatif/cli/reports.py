@@ -53,7 +53,7 @@ def written(reports: Reports, result: Result, blocks: Callable[[], list[Block]])
     """Write an answer's reports. Raises UsageError for a file that cannot be written."""
 
     def text(name: str) -> str:
-        return page(result) if name == HTML else rendered(result, name, blocks)
+        return page(result) if name == HTML else rendered(result, name, blocks, everything=True)
 
     write_reports(reports, text)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.options import Tables, TablesOutput, argument
+from kwhatif.cli.options import Everything, Tables, TablesOutput, argument
 from kwhatif.cli.output import finish, rendered
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -16,6 +16,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def diff(
     before: Annotated[str, argument(metavar="A", help="The snapshot before.")],
     after: Annotated[str, argument(metavar="B", help="The snapshot after.")],
+    everything: Everything = False,
     output: TablesOutput = Tables.table,
 ) -> None:
     """Show what changed between two snapshots, as far as scheduling can see it.
@@ -29,4 +30,5 @@ def diff(
 
     check_stdin(before, after)
     result = ask(load_snapshot([before]), load_snapshot([after]))
-    finish(rendered(result, output, lambda: diff_blocks(result)), result.exit_code)
+    text = rendered(result, output, lambda: diff_blocks(result), everything=everything)
+    finish(text, result.exit_code)

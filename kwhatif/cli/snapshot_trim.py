@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +14,7 @@ from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import (
     AnyNamespace,
     EngineOptions,
+    Everything,
     PodFiles,
     PodWords,
     ReadingOptions,
@@ -20,7 +22,15 @@ from kwhatif.cli.options import (
     option,
 )
 from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.cli.reports import reports_of, written
 from kwhatif.whatif.stages.inputs import Inputs
+
+if TYPE_CHECKING:
+    from kwhatif.report.blocks import Block
+
+FORMATS = ("json", "yaml", "markdown")
+_PRINTED = tuple(each.value for each in Tables)
+"""What ``--report`` alone names: the format of what is printed, as it was before it wrote files."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -49,7 +59,15 @@ def trim(
             help="Decide again at most N times. Default: 2000 times, and less often on large snapshots.",
         ),
     ] = None,
-    report: Annotated[Tables, typer.Option("--report", help="The format of what is printed.")] = Tables.table,
+    report: Annotated[
+        list[str] | None,
+        option(
+            "--report",
+            metavar="FORMAT=FILE",
+            help="Also write a report to a file: json, yaml or markdown (repeatable).",
+        ),
+    ] = None,
+    everything: Everything = False,
     *,
     cluster: ClusterOptions,
     reading: ReadingOptions,
@@ -69,12 +87,26 @@ def trim(
     from kwhatif.whatif.trim.question import Trim
 
     words, offered = pods or [], filename or []
+    printed = next((each for each in report or () if each in _PRINTED), Tables.table)
+    reports = reports_of([each for each in report or () if each not in _PRINTED], FORMATS)
     source = cluster.required()
     check_stdin(*words, *offered, source, engine.policy, *(edits.edits or ()))
     question = Trim(words, offered, namespace, out=out, nodes_too=nodes_too, most_steps=steps)
     result = ask(question, Case(Inputs(source, edits=edits or None, reading=reading), engine))
-    text = rendered(result, report, lambda: trim_blocks(result, _spelt(engine)))
-    finish(text, result.exit_code, result.notes)
+
+    def blocks() -> list[Block]:
+        return trim_blocks(result, _spelt(engine))
+
+    written(reports, result, blocks)
+    text = rendered(result, printed, blocks, everything=everything)
+    finish(text, result.exit_code, [*result.notes, *_deprecated(report or ())])
+
+
+def _deprecated(reports: Sequence[str]) -> Iterator[str]:
+    """What to write for ``--report json``, as it was before."""
+    for name in reports:
+        if name in _PRINTED:
+            yield f"warning: --report {name} will be refused: --report {name}=FILE writes a file, as elsewhere"
 
 
 def _spelt(engine: EngineOptions) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.options import SnapshotFiles, Tables, TablesOutput
+from kwhatif.cli.options import Everything, SnapshotFiles, Tables, TablesOutput
 from kwhatif.cli.output import finish, rendered
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -16,6 +16,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def validate(
     files: SnapshotFiles,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 for warnings, too.")] = False,
+    everything: Everything = False,
     output: TablesOutput = Tables.table,
 ) -> None:
     """Report everything that is wrong with a snapshot: what cannot be read, and what does not go together.
@@ -29,4 +30,5 @@ def validate(
 
     check_stdin(*files)
     result = ask(files, features_of(), strict=strict)
-    finish(rendered(result, output, lambda: check_blocks(result)), result.exit_code)
+    text = rendered(result, output, lambda: check_blocks(result), everything=everything)
+    finish(text, result.exit_code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.report.blocks import NONE, Block, Facts, joined, of, titled
+from kwhatif.report.blocks import NONE, Block, Facts, Grouping, Verdict, joined, of, titled
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.scale_up_text import chance_blocks
@@ -14,7 +14,7 @@ from kwhatif.results.autoscale import AutoscaleResult, NodeOutlook, PodOutlook
 
 def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
     """The report."""
-    blocks: list[Block] = [Facts(tuple(_facts(result)))]
+    blocks: list[Block] = [Verdict(_summary(result), not result.exit_code), Facts(tuple(_facts(result)))]
     rows = [
         (
             each.name,
@@ -39,12 +39,27 @@ def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
         for each in result.options
     ]
     blocks += titled("OPTIONS", ("group", "nodes", "pods", "idle", "shared with", "chosen"), options)
-    blocks += titled("PODS", ("pod", "outlook", "why"), [(each.pod, *_outlook(each)) for each in result.pods])
-    blocks += titled("NODES", ("node", "group", "used", "outlook", "why"), map(_node, result.nodes))
+    pods = [(each.pod, *_outlook(each)) for each in result.pods]
+    blocks += titled("PODS", ("pod", "outlook", "why"), pods, None, Grouping("pod", (1, 2), (0,)))
+    headers = ("node", "group", "used", "outlook", "why")
+    blocks += titled("NODES", headers, map(_node, result.nodes), None, Grouping("node", (1, 3, 4)), (0,))
     steps = [(lasted(each.time) if each.time else "0", each.what, each.nodes, each.waiting) for each in result.steps]
-    blocks += titled("UNTIL QUIET", ("after", "what", "nodes", "pods waiting"), steps)
+    columns = ("after", "what", "nodes", "pods waiting")
+    blocks += titled("UNTIL QUIET", columns, steps, None, Grouping("step"))
     blocks += chance_blocks(result.chance)
     return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
+
+
+def _summary(result: AutoscaleResult) -> str:
+    """``cluster-autoscaler: gpu from 0 to 1; 2 of 2 pods will run; 2,854.30 more a month.``"""
+    parts = [", ".join(f"{each.group} from {each.size} to {each.to}" for each in result.plan) or "no group grows"]
+    if result.pods:
+        parts.append(f"{of(sum(pod.good for pod in result.pods), len(result.pods), 'pod')} will run")
+    if result.nodes:
+        parts.append(f"{sum(node.unneeded for node in result.nodes)} of {counted(len(result.nodes), 'node')} unneeded")
+    if result.plan and result.cost is not None:
+        parts.append(f"{result.cost:,.2f} more a month")
+    return f"cluster-autoscaler: {'; '.join(parts)}."
 
 
 def _facts(result: AutoscaleResult) -> Iterator[tuple[str, str]]:

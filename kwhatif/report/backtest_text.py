@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.report.blocks import NONE, Block, Lines, Table, titled
+from kwhatif.report.blocks import NONE, Block, Grouping, Lines, Table, Verdict, of, titled
 from kwhatif.report.fidelity_text import standing
 from kwhatif.results.amounts import counted
 from kwhatif.results.backtest import Agreement, BacktestResult
@@ -21,10 +21,14 @@ def backtest_blocks(result: BacktestResult) -> list[Block]:
         (each.pod, each.version or NONE, each.recorded, each.answer, f"{each.verdict}: {each.evidence}")
         for each in result.disagreements
     ]
+    decisions, agreeing = (sum(getattr(each, what) for each in result.agreement) for what in ("total", "agreeing"))
+    again = "comes" if agreeing == 1 else "come"
+    told = Grouping("disagreement")
     return [
+        Verdict(f"{of(agreeing, decisions, 'decision')} {again} out again.", not result.exit_code),
         Table(headers, tuple(map(_row, result.agreement))),
         Lines(tuple(lines)),
-        *titled("DISAGREEMENTS", ("pod", "version", "recorded", "answer", "verdict"), rows),
+        *titled("DISAGREEMENTS", ("pod", "version", "recorded", "answer", "verdict"), rows, None, told),
     ]
 
 

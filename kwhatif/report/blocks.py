@@ -27,10 +27,14 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Sentences, one a line. ``listed``: they are items of a list."""
+    """Sentences, one a line. ``listed``: they are items of a list.
+
+    ``brief`` are those that stand for them where nobody asks for everything.
+    """
 
     texts: tuple[str, ...]
     listed: bool = False
+    brief: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class Grouping:
 class Table:
     """Columns with a header each; rows are as long as the headers. Names among the headers keep their case.
 
-    ``nodes`` are the columns with names of nodes.
+    ``nodes`` are the columns with names of nodes, ``spare`` those that a terminal without room does without.
     """
 
     headers: tuple[str, ...]
@@ -68,6 +72,7 @@ class Table:
     names_from: int | None = None
     grouping: Grouping | None = None
     nodes: tuple[int, ...] = ()
+    spare: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,22 @@ class Commands:
     texts: tuple[str, ...]
 
 
-Block = Verdict | Heading | Facts | Lines | Table | Commands
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of several answers of the same kind, which a terminal may not have room for. Those that are ``urgent`` are
+    left out last.
+    """
+
+    blocks: tuple[Block, ...]
+    urgent: bool
+
+
+Block = Verdict | Heading | Facts | Lines | Table | Commands | Part
+
+
+def flat(blocks: Iterable[Block]) -> list[Block]:
+    """The blocks with those of parts in their places."""
+    return [each for block in blocks for each in (flat(block.blocks) if isinstance(block, Part) else (block,))]
 
 
 def titled(
@@ -87,10 +107,11 @@ def titled(
     names_from: int | None = None,
     grouping: Grouping | None = None,
     nodes: tuple[int, ...] = (),
+    spare: tuple[int, ...] = (),
 ) -> list[Block]:
     """A table under its heading, or nothing if it would have no rows."""
     cells = tuple(tuple(map(str, row)) for row in rows)
-    return [Heading(heading), Table(tuple(headers), cells, names_from, grouping, nodes)] if cells else []
+    return [Heading(heading), Table(tuple(headers), cells, names_from, grouping, nodes, spare)] if cells else []
 
 
 def of(part: int, whole: int, one: str) -> str:

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import repeat
 
 from kwhatif.report.blocks import Block, Facts, Grouping, Verdict, joined, of, titled
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.scale_up_text import added, scale_up_blocks
-from kwhatif.results.amounts import counted, some, spell_amount
-from kwhatif.results.capacity import CapacityResult, NodeCapacity
+from kwhatif.results.amounts import counted, some, spell_column
+from kwhatif.results.capacity import CapacityResult
 
 
 def capacity_blocks(result: CapacityResult) -> list[Block]:
     """The report."""
     blocks: list[Block] = [Verdict(_summary(result), not result.exit_code), Facts(tuple(_facts(result)))]
     blocks += titled("WHY NO OTHER FITS", ("reason", "nodes"), [(each.reason, each.nodes) for each in result.reasons])
-    rows = [
-        (
-            each.resource,
-            spell_amount(each.resource, each.each),
-            spell_amount(each.resource, each.free),
-            f"{spell_amount(each.resource, each.largest)} on {each.on}",
-        )
-        for each in result.left_over
-    ]
+    rows = []
+    for each in result.left_over:
+        asks, free, largest = spell_column(each.resource, (each.each, each.free, each.largest))
+        rows.append((each.resource, asks, free, f"{largest} on {each.on}"))
     blocks += titled("LEFT OVER", ("resource", "each asks", "free in all", "most on one node"), rows)
     blocks += scale_up_blocks(result.scale_up)
     blocks += _nodes(result)
@@ -72,10 +68,10 @@ def _nodes(result: CapacityResult) -> Iterator[Block]:
         return
     resources = tuple(each.resource for each in result.left_over)
     headers = ("node", "pods", *(f"{name} left" for name in resources), "why no other")
-    rows = [_row(node, resources) for node in result.nodes]
+    left = [spell_column(name, [node.free[name] for node in result.nodes]) for name in resources]
+    told = zip(*left, strict=True) if left else repeat(())
+    rows = [
+        (node.node, node.pods, *amounts, joined(node.reasons))
+        for node, amounts in zip(result.nodes, told, strict=False)
+    ]
     yield from titled("NODES", headers, rows, None, Grouping("node", (len(headers) - 1,)), (0,))
-
-
-def _row(node: NodeCapacity, resources: tuple[str, ...]) -> tuple[str, ...]:
-    left = (spell_amount(name, node.free[name]) for name in resources)
-    return (node.node, str(node.pods), *left, joined(node.reasons))

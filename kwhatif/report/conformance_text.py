@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.report.blocks import NONE, Block, Table, titled
+from kwhatif.report.blocks import NONE, Block, Grouping, Table, Verdict, of, titled
 from kwhatif.results.conformance import ConformanceResult, FileAgreement
 
 
@@ -11,10 +11,21 @@ def conformance_blocks(result: ConformanceResult) -> list[Block]:
     headers = ("file", "scenarios", "agreeing", "share", "pods", "differing")
     differences = [difference for file in result.files for difference in file.differences]
     rows = [(d.scenario, d.pod or NONE, d.field, d.text) for d in differences]
+    compared, agreeing = (sum(getattr(each, what) for each in result.files) for what in ("compared", "agreeing"))
+    told = Grouping("difference")
     return [
-        Table(headers, tuple(map(_row, result.files))),
-        *titled("DIFFERENCES, the first of each scenario", ("scenario", "pod", "field", "difference"), rows),
+        Verdict(_summary(agreeing, compared), not result.exit_code),
+        Table(headers, tuple(map(_row, result.files)), grouping=Grouping("file")),
+        *titled(
+            "DIFFERENCES, the first of each scenario", ("scenario", "pod", "field", "difference"), rows, None, told
+        ),
     ]
+
+
+def _summary(agreeing: int, compared: int) -> str:
+    if not compared:
+        return "Nothing was expected: there is nothing to compare."
+    return f"{of(agreeing, compared, 'scenario')} {'agrees' if agreeing == 1 else 'agree'} in everything."
 
 
 def _row(file: FileAgreement) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.report.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, Verdict, joined, titled
 from kwhatif.report.fidelity_text import fidelity_blocks
-from kwhatif.results.amounts import counted, some, spell_amount
+from kwhatif.results.amounts import counted, some, spell_column
 from kwhatif.results.diff import ClusterUse, DecisionDiff, NodeScores, PodChange
 
 MOST_RULES = 12
@@ -42,7 +42,7 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
     blocks += _rollouts(result)
     blocks += titled("REFUSED BY ONE SIDE", ("side", "object", "message"), away)
     blocks += titled("WHAT AUTOSCALERS ADD", ("", "A", "B", "Δ"), _growth(result), names_from=1)
-    blocks += titled("THE CLUSTER AFTERWARDS", ("", "A", "B", "Δ"), _effects(result), names_from=1)
+    blocks += _afterwards(result, everything)
     blocks += _skews(result)
     blocks += _rules(result, everything)
     if result.a.fidelity == result.b.fidelity:
@@ -120,23 +120,34 @@ def _scores(moved: Sequence[PodChange], everything: bool) -> Iterator[Block]:
                 _signed(turned.get(plugin, 0)),
             )
             for plugin in plugins
+            if any((of or {}).get(plugin) for scores in change.scores for of in (scores.of_a, scores.of_b))
         ]
         totals = [str(sum((of or {}).values())) for scores in change.scores for of in (scores.of_a, scores.of_b)]
         rows.append(("total", *totals, _signed(sum(turned.values()))))
-        yield Heading(f"WHY {change.pod} MOVED")
-        headers = ("plugin", *(f"{side}: {node}" for side in "AB" for node in (change.node_a, change.node_b)))
-        yield Table((*headers, "turned to B's"), tuple(rows), names_from=1)
+        yield Heading(f"WHY {change.pod} MOVED from {change.node_a} to {change.node_b}")
+        yield Table(("plugin", "A: from", "A: to", "B: from", "B: to", "turned to B's"), tuple(rows), names_from=1)
 
 
 def _cells(scores: NodeScores, plugin: str) -> tuple[str, str]:
     return (str((scores.of_a or {}).get(plugin, NONE)), str((scores.of_b or {}).get(plugin, NONE)))
 
 
+def _afterwards(result: DecisionDiff, everything: bool) -> Iterator[Block]:
+    """The measures that differ; the others are counted."""
+    measures = list(_effects(result))
+    differing = measures if everything else [row for row in measures if row[1] != row[2]]
+    yield from titled("THE CLUSTER AFTERWARDS", ("", "A", "B", "Δ"), differing, names_from=1)
+    if same := len(measures) - len(differing):
+        others = counted(same, f"{'other ' if differing else ''}measure")
+        yield Lines((f"{others} of the cluster {'is' if same == 1 else 'are'} the same afterwards; --all shows them",))
+
+
 def _effects(result: DecisionDiff) -> Iterator[tuple[str, ...]]:
     a, b = result.cluster_a, result.cluster_b
     for name, x, y in (("nodes in use", a.used, b.used), ("nodes empty", a.empty, b.empty), ("pods", a.pods, b.pods)):
         yield (name, str(x), str(y), _signed(y - x))
-    for name in dict.fromkeys(use.resource for cluster in (a, b) for use in cluster.resources):
+    # Of what nobody asks for, there is nothing to say.
+    for name in dict.fromkeys(use.resource for cluster in (a, b) for use in cluster.resources if use.maximum):
         yield from _of_resource(name, a, b)
 
 
@@ -162,11 +173,10 @@ def _of_resource(name: str, a: ClusterUse, b: ClusterUse) -> Iterator[tuple[str,
         delta = NONE if x is None or y is None else _signed(round(y - x, 1))
         yield (f"{name} {what}", *(NONE if value is None else f"{value}%" for value in (x, y)), delta)
     free = [None if use is None else use.largest_free for use in (ours, theirs)]
-    spelt = [NONE if value is None else spell_amount(name, value) for value in free]
-    delta = NONE
-    if free[0] is not None and free[1] is not None:
-        by = free[1] - free[0]
-        delta = ("+" if by > 0 else "") + spell_amount(name, by)
+    by = free[1] - free[0] if free[0] is not None and free[1] is not None else 0
+    *spelt, delta = spell_column(name, [*(value or 0 for value in free), by])
+    spelt = [NONE if value is None else text for value, text in zip(free, spelt, strict=True)]
+    delta = NONE if None in free else f"+{delta}" if by > 0 else delta
     yield (f"{name} largest free", *spelt, delta)
 
 
@@ -180,7 +190,7 @@ def _rules(result: DecisionDiff, everything: bool) -> Iterator[Block]:
     touching = [rule for rule in result.rules if rule.touches]
     shown = list(result.rules) if everything else touching[:MOST_RULES]
     rows = [(rule.what, "A" if rule.in_a else "B", joined(rule.touches), rule.source) for rule in shown]
-    yield from titled("RULES THAT DIFFER", ("rule", "of", "plugin", "source"), rows)
+    yield from titled("RULES THAT DIFFER", ("rule", "of", "plugin", "source"), rows, None, Grouping("rule"), spare=(3,))
     if len(shown) < len(result.rules):
         more = len(result.rules) - len(shown)
         which = "other rules" if shown else "rules"

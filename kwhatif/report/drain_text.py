@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kwhatif.report.blocks import NONE, Block, Grouping, Heading, Lines, Table, Verdict, of, titled
 from kwhatif.report.expand_text import refusal_blocks, rollout_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.scale_up_text import added, scale_up_blocks
-from kwhatif.results.amounts import counted, some, spell_amount
-from kwhatif.results.drain import DrainedPod, DrainResult
+from kwhatif.results.amounts import counted, some, spell_column
+from kwhatif.results.drain import DrainedPod, DrainResult, Remaining
 from kwhatif.results.place import Victim
 
 
@@ -32,7 +34,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     moved = [pod for pod in result.pods if pod.outcome == "evicted"]
     headers = ("node", "turn", "pod", "made by", "budget", "made again as", "lands on")
     rows = [(pod.node, pod.turn, pod.pod, pod.owner or NONE, pod.budget or NONE, *_way(pod)) for pod in moved]
-    blocks += titled("EVICTIONS", headers, rows, None, Grouping("pod", (3, 4), (2, 5)), (0, 6))
+    blocks += titled("EVICTIONS", headers, rows, None, Grouping("pod", (3, 4), (2, 5)), (0, 6), (1, 3, 5))
     stuck = [pod for pod in result.pods if pod.outcome in ("refused", "blocked")]
     reasons = [(pod.node, pod.pod, pod.budget or NONE, pod.reason) for pod in stuck]
     blocks += titled(
@@ -54,19 +56,10 @@ def drain_blocks(result: DrainResult) -> list[Block]:
         nodes=(2, 3),
     )
     blocks += scale_up_blocks(result.scale_up)
-    headers = ("budget", "evictions", "allowed before", "allowed after", "keeps")
+    headers = ("budget", "evictions", "allowed before", "allowed after", "pods kept")
     budgets = [(b.budget, b.evictions, b.allowed_before, b.allowed_after, len(b.blocks)) for b in result.budgets]
     blocks += titled("BUDGETS", headers, budgets, None, Grouping("budget"))
-    left = [
-        (
-            each.resource,
-            spell_amount(each.resource, each.allocatable),
-            _share(each.resource, each.requested_before, each.allocatable),
-            _share(each.resource, each.requested_after, each.allocatable),
-        )
-        for each in result.remaining
-        if each.requested_before or each.requested_after
-    ]
+    left = [tuple(_shares(each)) for each in result.remaining if each.requested_before or each.requested_after]
     blocks += titled("THE OTHER NODES", ("resource", "allocatable", "requested before", "requested after"), left)
     blocks.append(Verdict(_summary(result), not result.exit_code))
     if result.warnings:
@@ -84,9 +77,13 @@ def _then(victim: Victim) -> str:
     return victim.lands_on or ("nowhere" if victim.replacement else "it is not made again")
 
 
-def _share(resource: str, part: int, whole: int) -> str:
-    text = spell_amount(resource, part)
-    return f"{text} ({100 * part // whole}%)" if whole else text
+def _shares(each: Remaining) -> Iterator[str]:
+    """The resource, how much of it there is, and what is requested of that before and afterwards."""
+    parts = (each.requested_before, each.requested_after)
+    whole, *spelt = spell_column(each.resource, (each.allocatable, *parts))
+    yield from (each.resource, whole)
+    for text, part in zip(spelt, parts, strict=True):
+        yield f"{text} ({100 * part // each.allocatable}%)" if each.allocatable else text
 
 
 def _briefly(warning: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.report.blocks import NONE, Block, Grouping, Heading, Lines, Table, joined, titled
+from kwhatif.report.blocks import NONE, Block, Grouping, Heading, Lines, Table, Verdict, joined, titled
 from kwhatif.report.fidelity_text import edited
 from kwhatif.report.grouping import MOST_ROWS
 from kwhatif.results.amounts import counted
@@ -26,14 +26,20 @@ def expand_blocks(result: ExpandResult) -> list[Block]:
                 named = ("",) * len(named)
     if rows:
         grouping = Grouping("pod", (0, 2, 3, 4, 5), (1,)) if long else None
-        blocks.append(Table(("namespace", "pod", "made by", "from", "change", "by"), tuple(rows), grouping=grouping))
+        blocks.append(
+            Table(("namespace", "pod", "made by", "from", "change", "by"), tuple(rows), grouping=grouping, spare=(3,))
+        )
     blocks += [*rollout_blocks(result.rollouts, steps=True), *refusal_blocks(result.refusals, result.failed)]
     parts = [counted(len(result.pods), "pod")]
     if result.claims:
         parts.append(counted(len(result.claims), "claim"))
     if result.refusals:
         parts.append(f"{len(result.refusals)} refused")
-    return [*blocks, Lines((", ".join(parts),)), Lines((*edited(result.edits), *result.not_modelled))]
+    return [
+        *blocks,
+        Verdict(", ".join(parts), not result.exit_code),
+        Lines((*edited(result.edits), *result.not_modelled)),
+    ]
 
 
 def refusal_blocks(refusals: Sequence[Refusal], failed: Sequence[FailedCreate]) -> list[Block]:
@@ -78,5 +84,5 @@ def rollout_blocks(rollouts: Sequence[RolloutPlan], *, steps: bool = False) -> l
             for number, step in enumerate(each.steps, 1)
         )
         headers = ("object", "step", "old live+leaving", "new live+leaving", "creates", "removes")
-        blocks += [Heading("STEPS"), Table(headers, told)]
+        blocks += [Heading("STEPS"), Table(headers, told, grouping=Grouping("step"))]
     return blocks

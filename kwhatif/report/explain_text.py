@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, Verdict, of, titled
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Part, Table, Verdict, of, titled
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.explain_nodes import feasible_blocks, missing, nearest, rejected_blocks, score_table
 from kwhatif.report.fidelity_text import fidelity_blocks
@@ -21,9 +21,12 @@ def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[B
     if len(result.pods) > 1:
         blocks.append(Table(("pod", "outcome"), tuple(map(_summed_up, result.pods))))
     for number, report in enumerate(result.pods, 1):
-        if len(result.pods) > 1:
-            blocks.append(Heading(f"{number} OF {len(result.pods)}: {report.pod}"))
-        blocks += _pod(report, result.nodes, everything)
+        told = tuple(_pod(report, result.nodes, everything))
+        if len(result.pods) == 1:
+            blocks += told
+        else:
+            heading = Heading(f"{number} OF {len(result.pods)}: {report.pod}")
+            blocks.append(Part((heading, *told), urgent=not report.placement.good))
     return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
 
 
@@ -203,7 +206,7 @@ def _evictions(report: PodReport) -> Iterator[Block]:
         for e in report.evictions
     ]
     headers = ("node", *measures, "chosen by", "behind the last by")
-    yield from titled("EVICTIONS that would make room, the best first", headers, rows, nodes=(0,))
+    yield from titled("EVICTIONS that would make room, the best first", headers, rows, nodes=(0,), spare=(3, 5))
     yield Heading("VICTIMS")
     yield victim_table([(placement, victim) for victim in placement.victims])
 

@@ -13,15 +13,13 @@ def fidelity_blocks(fidelity: Fidelity) -> list[Block]:
     """The rules and the snapshot, then the gaps: those that touch a pod asked about one by one, the others briefly."""
     lines = (standing(fidelity), *edited(fidelity.edits))
     touching = fidelity.touching
-    others = _briefly([gap.what for gap in fidelity.gaps if not gap.pods])
+    whole, brief = _others([gap.what for gap in fidelity.gaps if not gap.pods])
     if not touching:
-        return [Lines((*lines, f"No gap touches these pods{f' ({others})' if others else ''}."))]
+        said = [f"No gap touches these pods{f' ({others})' if others else ''}." for others in (whole, brief)]
+        return [Lines((*lines, said[0]), brief=(*lines, said[1]))]
     gaps = [f"* {gap} [{some(gap.pods)}]" for gap in touching]
-    return [
-        Lines(lines),
-        Heading("GAPS (* touches these pods)"),
-        Lines((*gaps, f"  {others}") if others else tuple(gaps), listed=True),
-    ]
+    listed = [(*gaps, f"  {others}") if others else tuple(gaps) for others in (whole, brief)]
+    return [Lines(lines), Heading("GAPS (* touches these pods)"), Lines(listed[0], listed=True, brief=listed[1])]
 
 
 def edited(edits: Sequence[str]) -> tuple[str, ...]:
@@ -32,12 +30,18 @@ def edited(edits: Sequence[str]) -> tuple[str, ...]:
 _MISSING = "the snapshot holds no "
 
 
-def _briefly(gaps: list[str]) -> str:
-    """Gaps in one sentence, the kinds that a snapshot lacks together."""
+_FEW = 2
+"""Kinds that the snapshot lacks, and that are named to everybody."""
+
+
+def _others(gaps: list[str]) -> tuple[str, str]:
+    """Gaps that touch no pod in one sentence, the kinds that a snapshot lacks together; and with their number."""
     kinds = [gap.removeprefix(_MISSING) for gap in gaps if gap.startswith(_MISSING)]
     each = dict.fromkeys(kind for several in kinds for kind in several.split(", "))
     missing = [_MISSING + ", ".join(each)] if each else []
-    return "; ".join([*missing, *(gap for gap in gaps if not gap.startswith(_MISSING))])
+    brief = [f"the snapshot lacks {len(each)} kinds; --all names them"] if len(each) > _FEW else missing
+    more = [gap for gap in gaps if not gap.startswith(_MISSING)]
+    return "; ".join([*missing, *more]), "; ".join([*more, *brief])
 
 
 def standing(fidelity: Fidelity) -> str:

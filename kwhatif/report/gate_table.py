@@ -12,8 +12,10 @@ from kwhatif.report.blocks import NONE
 from kwhatif.report.escape import clean, in_text
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.gate_words import at, found, judged, place_of, shortened, tally
+from kwhatif.report.grouping import brief
 from kwhatif.report.screen import Screen
-from kwhatif.report.tables import text_of
+from kwhatif.report.tables import MOST_LINES, SIGHT, text_of
+from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Change, Exemption, Finding, GateResult
 
 WIDTH = 100
@@ -21,37 +23,82 @@ WIDTH = 100
 
 LONGEST_NAME = 120
 
+_MARGIN = 4
+"""Lines about a table of findings: its header, and what says that there is more."""
+
 _UNASKED = ("not applicable", "off")
 """Rules with these say nothing but that."""
 
 
-def gate_table(result: GateResult, screen: Screen | None = None) -> str:
-    """The report, no line of it wider than the screen unless a single name is."""
-    return _Report(screen or Screen(WIDTH)).of(result)
+def gate_table(result: GateResult, screen: Screen | None = None, *, everything: bool = True) -> str:
+    """The report, no line of it wider than the screen unless a single name is.
+
+    Where that is more than a screenful, and not ``everything`` is asked for, details are left out first, and then
+    findings are told in a line each.
+    """
+    report = _Report(screen or Screen(WIDTH), everything)
+    for ways in (report.whole, report.without_details, report.brief) if not everything else (report.whole,):
+        if len(lines := ways(result)) <= MOST_LINES:
+            break
+    return in_text("".join(f"{line}\n" for line in lines))
 
 
 class _Report:
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
+    def __init__(self, screen: Screen, everything: bool) -> None:
+        self._screen, self._everything = screen, everything
 
-    def of(self, result: GateResult) -> str:
-        parts = [[*self._verdict(result)]]
-        parts += [[*self._finding(finding, result.explaining(finding.pod))] for finding in result.findings]
-        parts.append([*self._exemptions(result.exemptions)])
-        parts.append([*self._changes(result.changes)])
-        parts.append([*self._rules(result)])
-        standing = text_of(fidelity_blocks(result.fidelity)).splitlines()
+    def whole(self, result: GateResult) -> list[str]:
+        return self._of(result, self._findings(result), details=True)
+
+    def without_details(self, result: GateResult) -> list[str]:
+        """What changed without how, and only rules that found something."""
+        return self._of(result, self._findings(result), details=False)
+
+    def brief(self, result: GateResult) -> list[str]:
+        """The same with a line a finding, as many as there is room for."""
+        room = MOST_LINES - len(self._of(result, [], details=False)) - _MARGIN
+        return self._of(result, [[*self._told(result, room)]], details=False)
+
+    def _of(self, result: GateResult, findings: Sequence[Sequence[str]], *, details: bool) -> list[str]:
+        """The report about the findings, parts set apart by empty lines; the verdict once more where it is out of
+        sight.
+        """
+        verdict = self._verdict(result)
+        parts = [[*verdict, *self._screen.wrapped(judged(result))], *findings, [*self._exemptions(result.exemptions)]]
+        parts += [[*self._changes(result.changes, details=details)], [*self._rules(result, passed=details)]]
+        standing = fidelity_blocks(result.fidelity)
+        told = text_of(standing if self._everything else brief(standing)).splitlines()
         parts.append(
-            [line for text in standing for line in self._screen.wrapped(text, "  " if text.startswith("*") else "")]
+            [line for text in told for line in self._screen.wrapped(text, "  " if text.startswith("*") else "")]
         )
-        return in_text("\n".join("".join(f"{line}\n" for line in part) for part in parts if part))
+        lines = [line for part in parts if part for line in ("", *part)][1:]
+        return [*lines, "", *verdict] if len(lines) > SIGHT else lines
 
-    def _verdict(self, result: GateResult) -> Iterator[str]:
+    def _verdict(self, result: GateResult) -> list[str]:
         word = result.verdict.upper()
         first, *rest = self._screen.wrapped(f"{word}  {found(result)}", "      ")
-        yield self._screen.painted(word, result.verdict) + first[len(word) :]
-        yield from rest
-        yield from self._screen.wrapped(judged(result))
+        return [self._screen.painted(word, result.verdict) + first[len(word) :], *rest]
+
+    def _told(self, result: GateResult, room: int) -> Iterator[str]:
+        """Findings in a line each, and how to see more of them."""
+        rows = [(each.level.upper(), each.rule, str(each.subject or "-"), each.title) for each in result.findings]
+        head, *drawn = self._table(("level", "rule", "object", "found"), rows)
+        yield from (self._screen.painted(line, "heading") for line in head)
+        left = len(drawn)
+        for lines, finding in zip(drawn, result.findings, strict=True):
+            room -= len(lines)
+            if room < 0:
+                break
+            left -= 1
+            level = finding.level.upper()
+            yield self._screen.painted(level, finding.level) + lines[0][len(level) :]
+            yield from lines[1:]
+        more = f"{counted(left, 'more finding')}; " if left else ""
+        yield ""
+        yield from self._screen.wrapped(f"{more}--all shows reasons, hints, places, and the commands that explain")
+
+    def _findings(self, result: GateResult) -> list[list[str]]:
+        return [[*self._finding(finding, result.explaining(finding.pod))] for finding in result.findings]
 
     def _finding(self, finding: Finding, command: str) -> Iterator[str]:
         level = finding.level.upper()
@@ -76,7 +123,7 @@ class _Report:
                     f"{exemption.finding.title}; exempted since: {exemption.reason}", "  ", "  "
                 )
 
-    def _changes(self, changes: Sequence[Change]) -> Iterator[str]:
+    def _changes(self, changes: Sequence[Change], *, details: bool) -> Iterator[str]:
         shown = [change for change in changes if change.what != "unchanged"]
         if shown:
             yield self._screen.painted("CHANGE", "heading")
@@ -84,28 +131,29 @@ class _Report:
             yield from head
             for lines, change in zip(rows, shown, strict=True):
                 yield from lines
-                for detail in change.details:
+                for detail in change.details if details else ():
                     yield from self._screen.wrapped(detail, "    ", "  ")
             if len(shown) < len(changes):
                 yield f"and {len(changes) - len(shown)} unchanged"
 
-    def _rules(self, result: GateResult) -> Iterator[str]:
+    def _rules(self, result: GateResult, *, passed: bool) -> Iterator[str]:
         if not result.rules:
             return
+        unsaid = _UNASKED if passed else ("passed", *_UNASKED)
         first, *rest = self._screen.wrapped(f"RULES  {tally(result)}", "       ")
         yield self._screen.painted("RULES", "heading") + first.removeprefix("RULES")
         yield from rest
         rows = [
             (outcome.rule, outcome.status, str(outcome.checked), outcome.summary or NONE)
             for outcome in result.rules
-            if outcome.status not in _UNASKED
+            if outcome.status not in unsaid
         ]
         if rows:
             for lines in self._table(("rule", "status", "checked", "found"), rows):
                 yield from lines
-        for status in _UNASKED:
-            rules = dict.fromkeys(outcome.rule for outcome in result.rules if outcome.status == status)
-            if rules:
+        for status in unsaid:
+            named = dict.fromkeys(outcome.rule for outcome in result.rules if outcome.status == status)
+            if rules := [rule for rule in named if status in _UNASKED or rule not in [row[0] for row in rows]]:
                 yield from self._screen.wrapped(f"{status.capitalize()}: {', '.join(rules)}.", "  ")
         if result.policy:
             yield from self._screen.wrapped(f"Rules from {result.policy}.", "  ")

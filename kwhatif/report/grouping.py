@@ -14,6 +14,9 @@ MOST_ROWS = 19
 
 MOST_GROUPS = 12
 
+_WORTH_IT = 3
+"""Rows that are left out at least: to say so takes two lines."""
+
 # What controllers put behind a name: an ordinal, or five random characters, before them the hash of a template. They
 # draw from an alphabet without vowels, so that they make no words.
 _GENERATED = re.compile(r"(-[bcdfghjklmnpqrstvwxz2456789]{8,10})?(-copy)?-(r?\d+|[bcdfghjklmnpqrstvwxz2456789]{5})$")
@@ -22,13 +25,29 @@ _AMOUNT = re.compile(r"(-?\d+(?:\.\d+)?)(m|[KMGTPE]i|)(/\d+)?")
 _AMOUNT_IN_TEXT = re.compile(r"(?<![\w.=/:-])\d+(?:\.\d+)?(?:m|[KMGTPE]i)?(?![\w=/:-]|\.\d)")
 
 
-def shortened(blocks: Sequence[Block], most_rows: int = MOST_ROWS, most_groups: int = MOST_GROUPS) -> list[Block]:
-    """The report with its long tables in groups, of each no more than the largest ``most_groups``."""
+def brief(blocks: Sequence[Block]) -> list[Block]:
+    """The report without what only those want to know who ask for everything."""
+    return [
+        replace(block, texts=block.brief, brief=()) if isinstance(block, Lines) and block.brief else block
+        for block in blocks
+    ]
+
+
+def shortened(
+    blocks: Sequence[Block], most_rows: int = MOST_ROWS, most_groups: int = MOST_GROUPS, most_items: int | None = None
+) -> list[Block]:
+    """The report with its long tables in groups, of each no more than the largest ``most_groups``.
+
+    ``most_items`` is how much of a list is told, if not all of it.
+    """
     told: list[Block] = []
-    for block in blocks:
-        if not isinstance(block, Table) or block.grouping is None:
+    for block in brief(blocks):
+        if isinstance(block, Lines) and block.listed and most_items and len(block.texts) >= most_items + _WORTH_IT:
+            more = f"  and {len(block.texts) - most_items} more; --all tells all of them"
+            told.append(replace(block, texts=(*block.texts[:most_items], more)))
+        elif not isinstance(block, Table) or block.grouping is None:
             told.append(block)
-        elif block.grouping.alike is None and len(block.rows) > 2 * most_rows:
+        elif block.grouping.alike is None and len(block.rows) >= 2 * most_rows + _WORTH_IT:
             told += _cut(block, block.grouping, 2 * most_rows)
         elif block.grouping.alike is not None and len(block.rows) > most_rows:
             told += _in_groups(block, block.grouping, block.grouping.alike, most_groups)
@@ -47,7 +66,12 @@ def _in_groups(table: Table, grouping: Grouping, alike: Sequence[int], most: int
     for row in table.rows:
         by_key.setdefault(tuple(_key(row[i], i in grouping.pods) for i in alike), []).append(row)
     first = grouping.first
+    if len(by_key) < most + _WORTH_IT:
+        most = len(by_key)
     groups = sorted(by_key.values(), key=lambda rows: (first is not None and not rows[0][first], -len(rows)))
+    if len(groups) == len(table.rows):
+        alone = replace(table, rows=tuple(row for (row,) in groups))
+        return _cut(alone, grouping, most) if most < len(groups) else [alone]
     rows = tuple(
         (str(len(group)), *(_common(group, i, i in grouping.pods) for i in range(len(table.headers))))
         for group in groups[:most]
@@ -56,7 +80,12 @@ def _in_groups(table: Table, grouping: Grouping, alike: Sequence[int], most: int
     more = counted(sum(map(len, left)), f"more {grouping.one}")
     said = f"{more} in {counted(len(left), 'group')}; " if left else ""
     return [
-        Table((f"{grouping.one}s", *table.headers), rows, nodes=tuple(i + 1 for i in table.nodes)),
+        Table(
+            (f"{grouping.one}s", *table.headers),
+            rows,
+            nodes=tuple(i + 1 for i in table.nodes),
+            spare=tuple(i + 1 for i in table.spare),
+        ),
         Lines((f"{said}--all shows every row",)),
     ]
 
@@ -71,7 +100,8 @@ def _common(rows: Sequence[Sequence[str]], column: int, pod: bool) -> str:
     if len(cells) == 1:
         return cells[0]
     if pod:
-        return some(list(dict.fromkeys(f"{_key(cell, True)}-*" for cell in cells)), 1)
+        keys = ((_key(cell, True), cell) for cell in cells)
+        return some(list(dict.fromkeys(cell if key == cell else f"{key}-*" for key, cell in keys)), 1)
     return _span([cell for cell in cells if cell != "-"]) or some(cells, 1)
 
 

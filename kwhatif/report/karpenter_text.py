@@ -42,7 +42,7 @@ def autoscalers_blocks(result: AutoscalersResult) -> list[Block]:
 
 def karpenter_blocks(result: KarpenterResult) -> list[Block]:
     """The report."""
-    blocks: list[Block] = [Facts(tuple(_facts(result)))]
+    blocks: list[Block] = [Verdict(_summary(result), not result.exit_code), Facts(tuple(_facts(result)))]
     machines = [
         (
             number,
@@ -56,23 +56,27 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
         for number, each in enumerate(result.machines, 1)
     ]
     headers = ("machine", "nodepool", "pods", "requests", "types, cheapest first", "cheapest", "a month")
-    blocks += titled("NODECLAIMS", headers, machines)
+    blocks += titled("NODECLAIMS", headers, machines, None, Grouping("machine"), spare=(3,))
     asked = [(number, "; ".join(filter(_tells, each.requirements))) for number, each in enumerate(result.machines, 1)]
-    blocks += titled("REQUIREMENTS", ("machine", "requirements"), asked)
-    blocks += titled("PODS", ("pod", "outlook", "given up"), [(each.pod, *_outlook(each)) for each in result.pods])
+    blocks += titled("REQUIREMENTS", ("machine", "requirements"), asked, None, Grouping("machine"))
+    pods = [(each.pod, *_outlook(each)) for each in result.pods]
+    blocks += titled("PODS", ("pod", "outlook", "given up"), pods, None, Grouping("pod", (1, 2), (0,)))
     refused = [
         (each.pod, refusal.node_pool, "; ".join(map(_short, refusal.reasons)), refusal.nearest or NONE)
         for each in result.pods
         for refusal in each.refusals
     ]
-    blocks += titled("WHY NOT", ("pod", "nodepool", "reason", "nearest miss"), refused)
+    blocks += titled(
+        "WHY NOT", ("pod", "nodepool", "reason", "nearest miss"), refused, None, Grouping("row", (1, 2), (0,))
+    )
     blocks += titled("SKIPPED", ("nodepool", "why"), result.skipped.items())
     blocks += titled(
         "CONSOLIDATION",
         ("method", "decision", "nodes", "instead", "pods move to", "saves a month"),
         map(_consolidation, result.consolidations),
     )
-    blocks += titled("NODES", ("node", "nodepool", "type", "an hour", "outlook", "why"), map(_node, result.nodes))
+    columns = ("node", "nodepool", "type", "an hour", "outlook", "why")
+    blocks += titled("NODES", columns, map(_node, result.nodes), None, Grouping("node", (1, 2, 4, 5)), (0,))
     if result.incomplete:
         blocks.append(Lines((f"The catalogue is incomplete: {result.incomplete}.",)))
     return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
@@ -141,6 +145,20 @@ def _why(each: NodeConsolidation) -> Iterator[tuple[str, str]]:
         instead = "; ".join(f"{_types(one.types)} of {one.node_pool}" for one in each.replacements)
         what = f"replace it by {instead}" if instead else "delete it"
         yield "Possible" if not each.now else "Command", f"{what}, saves {each.monthly:,.2f} a month"
+
+
+def _summary(result: KarpenterResult) -> str:
+    """``Karpenter: 3 machines are bought; 12 of 13 pods will run; 275.65 more a month.``"""
+    number = len(result.machines)
+    parts = [counted(number, "machine is bought", "machines are bought") if number else "no machine is bought"]
+    if result.pods:
+        parts.append(f"{of(sum(pod.good for pod in result.pods), len(result.pods), 'pod')} will run")
+    if result.consolidations:
+        first = next((each for each in result.consolidations if each.decision != "nothing"), None)
+        parts.append(f"{first.decision} {some(first.nodes)}" if first else "no node is consolidated")
+    if number and result.cost is not None:
+        parts.append(f"{result.cost:,.2f} more a month")
+    return f"Karpenter: {'; '.join(parts)}."
 
 
 def _facts(result: KarpenterResult) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from kwhatif.report.blocks import Block, Commands, Facts, Heading, Lines, Table, Verdict
+from kwhatif.report.blocks import Block, Commands, Facts, Heading, Lines, Part, Table, Verdict
 from kwhatif.report.escape import clean, in_markup, is_command
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~#!$])")
@@ -51,6 +51,8 @@ def _drawn(block: Block) -> str:
             capitals = len(headers) if names_from is None else names_from
             heads = [head if place >= capitals else head[:1].upper() + head[1:] for place, head in enumerate(headers)]
             return drawn_table([*map(escaped, heads)], [[*map(escaped, row)] for row in rows])
+        case Part(blocks):
+            return "\n\n".join(map(_drawn, blocks))
 
 
 def drawn_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -9,7 +9,7 @@ from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.place_text import summary
 from kwhatif.report.snapshot_info_text import bar
-from kwhatif.results.amounts import spell_amount
+from kwhatif.results.amounts import spell_column
 from kwhatif.results.place import PlaceResult, Pool
 
 
@@ -28,10 +28,11 @@ def _allocated(pools: tuple[Pool, ...]) -> Iterator[tuple[object, ...]]:
     names = dict.fromkeys(each.resource for pool in pools for each in pool.resources)
     for name in names:
         found = [(pool, each) for pool in pools for each in pool.resources if each.resource == name]
-        if len(found) > 1:
-            has, asks = (sum(getattr(each, what) for _, each in found) for what in ("allocatable", "requested"))
-            nodes = sum(pool.nodes for pool, _ in found)
-            yield (name, "(all)", nodes, spell_amount(name, asks), spell_amount(name, has), bar(asks, has))
-        for pool, each in found:
-            amounts = (spell_amount(name, amount) for amount in (each.requested, each.allocatable))
-            yield (name, pool.pool or NONE, pool.nodes, *amounts, bar(each.requested, each.allocatable))
+        rows = [(pool.pool or NONE, pool.nodes, each.requested, each.allocatable) for pool, each in found]
+        if len(rows) > 1:
+            _, *columns = zip(*rows, strict=True)
+            nodes, asks, has = map(sum, columns)
+            rows.insert(0, ("(all)", nodes, asks, has))
+        spelt = iter(spell_column(name, [amount for *_, asks, has in rows for amount in (asks, has)]))
+        for pool, nodes, asks, has in rows:
+            yield (name, pool, nodes, next(spelt), next(spelt), bar(asks, has))

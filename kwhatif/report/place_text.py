@@ -17,6 +17,7 @@ from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Victi
 
 _HEADERS = ("namespace", "pod", "node", "score", "feasible", "evaluated", "ties", "reason")
 _BESIDES = ("autoscaled", "gated", "waiting", "skipped", "unclaimed", "preempted")
+_SPARE = (5, 6)
 _WIDE = ("scheduler", "priority", "scores", "tied", "origin", "defaults")
 
 MOST_COMMANDS = 5
@@ -34,7 +35,7 @@ def place_blocks(result: PlaceResult, *, wide: bool = False, everything: bool = 
         nodes = f"/{result.nodes}" if result.scale_up is None else ""
         rows = tuple(_row(placement, nodes, wide) for placement in (*result.placements, *result.replacements))
         grouping = Grouping("pod", (0, 1, len(headers) - 1), (1,), first=len(headers) - 1)
-        blocks.append(Table(headers, rows, None, grouping, (2,)))
+        blocks.append(Table(headers, rows, None, grouping, (2,), _SPARE))
     if wide:
         blocks += device_blocks((*result.placements, *result.replacements))
     victims = [(placement, victim) for placement in result.placements for victim in placement.victims]
@@ -157,7 +158,7 @@ def victim_table(victims: list[tuple[Placement, Victim]], *, wide: bool = False)
         )
         more = (_replacement(victim), placement.criterion or NONE)
         rows.append((*row, *more[0 if replaced else 1 : 2 if wide else 1]))
-    return Table(headers, tuple(rows), None, Grouping("pod", (3, 4), (0, 4)), (1,))
+    return Table(headers, tuple(rows), None, Grouping("pod", (3, 4), (0, 4)), (1,), (3,))
 
 
 def _replacement(victim: Victim) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.report.blocks import NONE, Block, Lines, titled
+from kwhatif.report.blocks import NONE, Block, Grouping, Verdict, titled
 from kwhatif.results.amounts import counted
 from kwhatif.results.snapshot_check import CheckResult
 
@@ -14,9 +14,9 @@ def check_blocks(result: CheckResult) -> list[Block]:
     rows = [(f.rule, f.object or NONE, f.source, f.place, f.message) for f in unread]
     more = [(f.level, f.rule, f.object or NONE, f.message) for f in others]
     return [
-        *titled("CANNOT BE READ", ("rule", "object", "file", "place", "problem"), rows),
-        *titled("DOES NOT GO TOGETHER", ("level", "rule", "object", "problem"), more),
-        Lines((_summary(result),)),
+        *titled("CANNOT BE READ", ("rule", "object", "file", "place", "problem"), rows, None, Grouping("finding")),
+        *titled("DOES NOT GO TOGETHER", ("level", "rule", "object", "problem"), more, None, Grouping("finding")),
+        Verdict(_summary(result), not result.exit_code),
     ]
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table
+from kwhatif.report.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, titled
 from kwhatif.results.amounts import counted
 from kwhatif.results.snapshot_diff import DiffResult, ObjectChange
 
@@ -15,13 +15,15 @@ LONGEST_VALUE = 80
 
 def diff_blocks(result: DiffResult) -> list[Block]:
     """The report."""
-    blocks: list[Block] = [Facts(tuple(_facts(result)))]
+    facts = Facts(tuple(_facts(result)))
     if not result.exit_code:
-        return [*blocks, Lines(("Nothing changed that scheduling can see.",))]
-    kinds = list(dict.fromkeys(change.kind for change in result.changes))
-    for kind in kinds:
-        changes = [change for change in result.changes if change.kind == kind]
-        blocks += [Heading(f"{kind.upper()}: {len(changes)}"), _table(changes)]
+        return [facts, Verdict("Nothing changed that scheduling can see.", True)]
+    kinds = len({change.kind for change in result.changes})
+    differ = counted(len(result.changes), "object differs", "objects differ")
+    blocks: list[Block] = [Verdict(f"{differ}, of {counted(kinds, 'kind')}.", False), facts]
+    rows = [row for change in result.changes for row in _rows(change)]
+    headers = ("kind", "change", "object", "where", "fields")
+    blocks += titled("CHANGES", headers, rows, None, Grouping("row", (0, 1, 3), (2,)))
     if result.replaced:
         told = tuple(
             f"{counted(each.pods, 'pod')} of {each.controller} replaced"
@@ -43,22 +45,15 @@ def _facts(result: DiffResult) -> Iterator[tuple[str, str]]:
             yield label, f"{', '.join(kinds)}: not compared"
 
 
-def _table(changes: list[ObjectChange]) -> Table:
-    """A row a field; the first row of an object names it."""
-    rows: list[tuple[str, ...]] = []
-    for change in changes:
-        named = (change.change, change.object, change.note or NONE)
-        fields = [
-            f"{field.path}: {_value(field.before)} -> {_value(field.after)}"
-            for field in change.fields
-            if not (field.path == "spec.nodeName" and change.change in ("moved", "bound"))
-        ]
-        for field in fields or [NONE]:
-            rows.append((*named, field))
-            named = ("", "", "")
-    if all(row[2] in ("", NONE) for row in rows):
-        return Table(("change", "object", "fields"), tuple((*row[:2], row[3]) for row in rows))
-    return Table(("change", "object", "where", "fields"), tuple(rows))
+def _rows(change: ObjectChange) -> Iterator[tuple[str, ...]]:
+    """A row a field, or one for the object."""
+    fields = [
+        f"{field.path}: {_value(field.before)} -> {_value(field.after)}"
+        for field in change.fields
+        if not (field.path == "spec.nodeName" and change.change in ("moved", "bound"))
+    ]
+    for field in fields or [NONE]:
+        yield (change.kind, change.change, change.object, change.note or NONE, field)
 
 
 def _value(value: Any) -> str:

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from kwhatif.report.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, joined, titled
-from kwhatif.results.amounts import counted, lasted, spell_amount
+from kwhatif.report.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, Verdict, joined, titled
+from kwhatif.results.amounts import counted, lasted, spell_column
 from kwhatif.results.snapshot_info import InfoResult, NodeUse, ResourceUse
 
-BAR_WIDTH = 10
+BAR_WIDTH = 6
 _IN_GROUPS = ("cpu", "memory")
 
 
 def info_blocks(result: InfoResult) -> list[Block]:
     """The report."""
-    return [*_facts(result), *_nodes(result), *_resources(result), *_pods(result), *_devices(result), *_missing(result)]
+    return [
+        _verdict(result),
+        *_facts(result),
+        *_nodes(result),
+        *_resources(result),
+        *_pods(result),
+        *_devices(result),
+        *_missing(result),
+    ]
+
+
+def _verdict(result: InfoResult) -> Verdict:
+    """``6 nodes, 39 pods, 1 of them pending; 47% of cpu and 23% of memory are requested.``"""
+    pods, pending = sum(result.phases.values()), sum(each.pods for each in result.pending)
+    text = f"{counted(sum(group.nodes for group in result.groups), 'node')}, {counted(pods, 'pod')}"
+    text += f", {pending} of them pending" if pending else ""
+    shares = [
+        f"{100 * use.requested // use.allocatable}% of {use.resource}"
+        for use in result.resources
+        if use.resource in _IN_GROUPS and use.allocatable
+    ]
+    return Verdict(f"{text}; {' and '.join(shares)} are requested." if shares else f"{text}.", True)
 
 
 def _facts(result: InfoResult) -> Iterator[Block]:
@@ -24,13 +45,11 @@ def _facts(result: InfoResult) -> Iterator[Block]:
         if result.age_seconds is not None:
             taken += f" ({lasted(result.age_seconds)} ago)" if result.age_seconds >= 0 else " (still to come)"
     held = ", ".join(f"{number} {kind}" for kind, number in result.objects.items() if number)
-    looked_for = ", ".join(kind for kind, number in result.objects.items() if not number)
     pairs = [
         ("Source", result.source or NONE),
         ("Kubernetes", result.kubernetes_version or NONE),
         ("Taken", taken),
         ("Objects", held or NONE),
-        *([("None of", looked_for)] if looked_for else []),
         ("Scheduler", result.scheduler or "not found: kube-scheduler's defaults are used"),
     ]
     if result.edits:
@@ -60,11 +79,12 @@ def _nodes(result: InfoResult) -> Iterator[Block]:
         ("pool", "zone", "nodes", "ready", "cordoned", "pods", *_IN_GROUPS), tuple(rows), grouping=Grouping("group")
     )
     headers = ("node", "pool", "zone", "status", "pods", *_IN_GROUPS, "others", "taints")
-    each = map(_node, result.nodes)
+    columns = zip(*(_fractions(name, result.nodes) for name in _IN_GROUPS), strict=True)
+    each = [_node(node, fractions) for node, fractions in zip(result.nodes, columns, strict=True)]
     yield from titled("EACH NODE (requested/allocatable)", headers, each, grouping=Grouping("node"), nodes=(0,))
 
 
-def _node(node: NodeUse) -> tuple[str, ...]:
+def _node(node: NodeUse, fractions: tuple[str, ...]) -> tuple[str, ...]:
     status = "Ready" if node.ready else "NotReady"
     others = (name for name in node.resources if name not in (*_IN_GROUPS, "ephemeral-storage"))
     return (
@@ -73,31 +93,27 @@ def _node(node: NodeUse) -> tuple[str, ...]:
         node.zone or NONE,
         f"{status},SchedulingDisabled" if node.cordoned else status,
         f"{node.pods}/{node.most_pods}",
-        *(_fraction(name, node.resources.get(name, (0, 0))) for name in _IN_GROUPS),
-        joined(f"{name} {_fraction(name, node.resources[name])}" for name in others),
+        *fractions,
+        joined(f"{name} {_fractions(name, (node,))[0]}" for name in others),
         joined(node.taints),
     )
 
 
-def _fraction(resource: str, use: tuple[int, int]) -> str:
-    return "/".join(_spelt(resource, amount) for amount in use)
+def _fractions(resource: str, nodes: Sequence[NodeUse]) -> list[str]:
+    """What is requested of each node's resource, and of how much."""
+    amounts = [amount for node in nodes for amount in node.resources.get(resource, (0, 0))]
+    spelt = spell_column(resource, amounts)
+    return [f"{asked}/{whole}" for asked, whole in zip(spelt[::2], spelt[1::2], strict=True)]
 
 
 def _resources(result: InfoResult) -> Iterator[Block]:
     rows = []
     for use in result.resources:
-        largest = _spelt(use.resource, use.largest_free)
-        rows.append(
-            (
-                use.resource,
-                _spelt(use.resource, use.allocatable),
-                _spelt(use.resource, use.requested),
-                _spelt(use.resource, use.free),
-                f"{largest} on {use.on}" if use.on else largest,
-                _share(use),
-            )
-        )
-    headers = ("resource", "allocatable", "requested", "free", "largest free", "in use")
+        amounts = (use.allocatable, use.requested, use.free, use.largest_free)
+        whole, requested, free, largest = spell_column(use.resource, amounts)
+        where = f"{largest} on {use.on}" if use.on else largest
+        rows.append((use.resource, whole, requested, _share(use), free, where))
+    headers = ("resource", "allocatable", "requested", "in use", "free", "largest free")
     yield from titled("RESOURCES", headers, rows)
     if rows and result.closed_nodes:
         closed = counted(result.closed_nodes, "node that is", "nodes that are")
@@ -124,8 +140,6 @@ def _devices(result: InfoResult) -> list[Block]:
 def _missing(result: InfoResult) -> Iterator[Block]:
     missing = result.missing
     texts = [f"{kind} could not be read: {reason}" for kind, reason in missing.unreadable.items()]
-    if missing.kinds:
-        texts.append(f"not in the snapshot: {', '.join(missing.kinds)}")
     if missing.dropped:
         texts.append(f"left out of pod templates: {', '.join(missing.dropped)}")
     if missing.ignored:
@@ -133,11 +147,18 @@ def _missing(result: InfoResult) -> Iterator[Block]:
         texts.append(f"not read by scheduling: {ignored}")
     texts += [f"changed while it was read: {text}" for text in missing.inconsistencies]
     yield Heading("MISSING")
-    yield Lines(tuple(texts) or ("nothing",), listed=bool(texts))
+    kinds = {
+        "not in the snapshot": missing.kinds,
+        "in the snapshot, but empty": [kind for kind, number in result.objects.items() if not number],
+    }
+    absent = [(f"{what}: ", names) for what, names in kinds.items() if names]
+    told = (*(f"{what}{', '.join(names)}" for what, names in absent), *texts)
+    brief = (*(f"{what}{counted(len(names), 'kind')}; --all names them" for what, names in absent), *texts)
+    yield Lines(told or ("nothing",), listed=bool(told), brief=brief)
 
 
 def bar(part: int, whole: int) -> str:
-    """``██████░░░░  62%``; more than all of it is told by the number."""
+    """``████░░  62%``; more than all of it is told by the number."""
     if whole <= 0:
         return "-" if not part else "nothing to give"
     percent = 100 * part // whole
@@ -147,10 +168,3 @@ def bar(part: int, whole: int) -> str:
 
 def _share(use: ResourceUse | None) -> str:
     return "-" if use is None else bar(use.requested, use.allocatable)
-
-
-def _spelt(resource: str, amount: int) -> str:
-    """Many cores with one decimal: the millicores of a whole cluster say little."""
-    if resource == "cpu" and amount >= 10_000:
-        return f"{amount / 1000:.1f}".removesuffix(".0")
-    return spell_amount(resource, amount)

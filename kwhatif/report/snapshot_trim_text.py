@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table
+from kwhatif.report.blocks import NONE, Block, Facts, Heading, Lines, Table, Verdict
 from kwhatif.results.amounts import counted, some
 from kwhatif.results.snapshot_trim import TrimmedPod, TrimResult
 
@@ -24,7 +24,9 @@ def trim_blocks(result: TrimResult, options: str = "") -> list[Block]:
         ("Checked", steps),
     )
     outcomes = tuple((pod.pod, pod.outcome, pod.node or NONE, _told(pod)) for pod in result.pods)
+    pods = "the pod" if len(result.pods) == 1 else "the pods"
     blocks: list[Block] = [
+        Verdict(f"The same comes of {pods} with {after} of {counted(before, 'object')}.", True),
         Facts(pairs),
         Table(("kind", "before", "after"), rows),
         Heading("SAME DECISION"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from kwhatif.report.blocks import Block, Commands, Facts, Heading, Lines, Table, Verdict
+from kwhatif.report.blocks import Block, Commands, Facts, Heading, Lines, Part, Table, Verdict, flat
 from kwhatif.report.escape import clean, in_text
-from kwhatif.report.grouping import shortened
+from kwhatif.report.grouping import brief, shortened
 from kwhatif.report.node_names import endings
-from kwhatif.report.screen import Screen
+from kwhatif.report.screen import NOTHING, Screen
 
 SIGHT = 24
 """Lines that everybody sees at once: the verdict of a longer report is told again at its end."""
@@ -23,32 +24,58 @@ _SHORTER = ((16, 8), (12, 6), (8, 4), (6, 3), (4, 2), (2, 1), (1, 1))
 PLAIN = Screen()
 
 
-def text_of(
-    blocks: Iterable[Block], screen: Screen = PLAIN, *, everything: bool = True, full_names: bool = False
-) -> str:
+def text_of(blocks: Iterable[Block], screen: Screen = PLAIN, *, everything: bool = True, wide: bool = False) -> str:
     """The report, ending in a newline; ``everything`` leaves no row out, however many there are.
 
-    Names of nodes are shortened on a terminal, where all begin or end alike, but for ``full_names``.
+    A terminal without room shortens names of nodes, where all begin or end alike, and does without some columns, but
+    for ``wide``.
     """
-    whole = _ordered(blocks)
-    if screen.width is not None and not full_names:
+    terminal, parts = screen.width is not None, _ordered(blocks)
+    if terminal and not everything:
+        parts = _with_room(parts, screen)
+    whole = flat(parts)
+    if terminal and wide:
+        whole = [replace(block, spare=()) if isinstance(block, Table) else block for block in whole]
+    elif terminal:
         whole = endings(whole)
-    lines = _lines(whole, screen)
     if everything:
-        return in_text("\n".join([*lines, ""]))
+        return in_text("\n".join([*_lines(whole, screen), ""]))
+    whole = brief(whole)
+    told = shortened(whole)
+    lines = _lines(told, screen)
     # Where no table is so long that it is grouped, wrapped lines may still make a report too long for a terminal.
-    grouped = (told := shortened(whole)) != whole
-    lines = _lines(told, screen) if grouped else lines
-    for rows, groups in _SHORTER if grouped or screen.width is not None else ():
+    for rows, groups in _SHORTER if terminal or told != whole else ():
         if len(lines) <= MOST_LINES:
             break
-        lines = _lines(shortened(whole, rows, groups), screen)
+        lines = _lines(shortened(whole, rows, groups, groups), screen)
     return in_text("\n".join([*lines, ""]))
 
 
 def _ordered(blocks: Iterable[Block]) -> list[Block]:
     """The verdict first."""
     return sorted(blocks, key=lambda block: not isinstance(block, Verdict))
+
+
+def _with_room(blocks: Sequence[Block], screen: Screen) -> list[Block]:
+    """The report with as many of its parts as a screenful holds, one at least, in their order."""
+    parts = {i: block for i, block in enumerate(blocks) if isinstance(block, Part)}
+    heights = {i: len(_lines(shortened(part.blocks), screen)) + 1 for i, part in parts.items()}
+    if len(heights) < 2:
+        return list(blocks)
+    room = MOST_LINES - len(_lines(brief([block for block in blocks if not isinstance(block, Part)]), screen)) - 2
+    kept: set[int] = set()
+    for i in sorted(heights, key=lambda i: not parts[i].urgent):
+        if kept and heights[i] > room:
+            break
+        kept.add(i)
+        room -= heights[i]
+    if len(kept) == len(heights):
+        return list(blocks)
+    last = max(heights)
+    left = len(heights) - len(kept)
+    more = Lines((f"{left} more {'is' if left == 1 else 'are'} explained with --all.",))
+    shown = [block for i, block in enumerate(blocks[: last + 1]) if i not in heights or i in kept]
+    return [*shown, more, *blocks[last + 1 :]]
 
 
 def _lines(blocks: Sequence[Block], screen: Screen) -> list[str]:
@@ -84,10 +111,16 @@ def _drawn(block: Block, screen: Screen) -> list[str]:
             return [clean(text) for text in texts]
         case Table():
             return _table(block, screen)
+        case Part(blocks):
+            return _lines(blocks, screen)
 
 
 def _table(table: Table, screen: Screen) -> list[str]:
     """Headers in capitals; those from ``names_from`` on are names and stay as they are."""
+    if screen.width is not None:
+        table = _with(table, [i for i in range(len(table.headers)) if not i or _tells(table, i)])
+        if table.spare and _width([table.headers, *table.rows]) > screen.columns:
+            table = _with(table, [i for i in range(len(table.headers)) if i not in table.spare])
     capitals = len(table.headers) if table.names_from is None else table.names_from
     heads = [head if place >= capitals else head.upper() for place, head in enumerate(table.headers)]
     folded = _folded(heads) if screen.width is not None and _width([heads, *table.rows]) > screen.columns else [heads]
@@ -96,6 +129,22 @@ def _table(table: Table, screen: Screen) -> list[str]:
     return [screen.painted(line, "heading") for lines in head for line in lines] + [
         line for row in rows for line in row
     ]
+
+
+def _tells(table: Table, column: int) -> bool:
+    """Whether anything stands there."""
+    return any(row[column] not in NOTHING for row in table.rows)
+
+
+def _with(table: Table, columns: Sequence[int]) -> Table:
+    """These columns of a table."""
+    return replace(
+        table,
+        headers=tuple(table.headers[i] for i in columns),
+        rows=tuple(tuple(row[i] for i in columns) for row in table.rows),
+        names_from=None if table.names_from is None else sum(i < table.names_from for i in columns),
+        spare=tuple(place for place, i in enumerate(columns) if i in table.spare),
+    )
 
 
 def _width(rows: Sequence[Sequence[str]]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_MANY_MILLICORES = 10_000
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 
@@ -34,6 +35,28 @@ def spell_alike(resource: str, *amounts: int) -> list[str]:
     unit = spell_amount(resource, amounts[0]).lstrip("-0123456789.")
     size = 1024 ** _BINARY.index(unit)
     return [f"{each / size:.1f}".removesuffix(".0") + unit if unit else str(each) for each in amounts]
+
+
+def spell_column(resource: str, amounts: Sequence[int]) -> list[str]:
+    """Amounts of a resource that stand below or beside each other, in one unit: that of the largest.
+
+    Ten cores and more are told in cores, of which millicores are a rounding; less with what there is.
+    """
+    most = max(map(abs, amounts), default=0)
+    if resource == "cpu" and most < _MANY_MILLICORES:
+        return spell_alike(resource, *amounts)
+    unit = "" if resource == "cpu" else spell_amount(resource, most).lstrip("0123456789.")
+    size = 1000 if resource == "cpu" else 1024 ** _BINARY.index(unit)
+    if size == 1:
+        return list(map(str, amounts))
+    return [f"{_rounded(each / size)}{unit}" if each else "0" for each in amounts]
+
+
+def _rounded(number: float) -> str:
+    """With one digit behind the point, with two or more where it would be lost otherwise; 0 is for nothing."""
+    digits = 1 if abs(number) >= 0.95 else 2 if abs(number) >= 0.01 else 4
+    text = f"{number:.{digits}f}"
+    return text.rstrip("0").rstrip(".") if float(text) else f"{'-' if number < 0 else ''}<0.0001"
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -36,10 +36,23 @@ class Ran:
         return [line for line in self.err.splitlines() if not line.startswith("note: the snapshot is ")]
 
 
-def run(*words: str, stdin: bytes | str = b"", columns: int = 80, env: Mapping[str, str] | None = None) -> Ran:
-    """Run ``kwhatif`` in this process, in tests/."""
+class _Terminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
+def run(
+    *words: str,
+    stdin: bytes | str = b"",
+    columns: int = 80,
+    env: Mapping[str, str] | None = None,
+    terminal: bool = False,
+) -> Ran:
+    """Run ``kwhatif`` in this process, in tests/; standard output may be a terminal that shows colours."""
     data = stdin.encode() if isinstance(stdin, str) else stdin
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+    out = (_Terminal if terminal else io.TextIOWrapper)(io.BytesIO(), "utf-8", newline="")
+    err = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="")
+    env = {"TERM": "xterm", "NO_COLOR": "", **(env or {})} if terminal else env
     hook = sys.excepthook
     with (
         contextlib.chdir(TESTS),

@@ -51,7 +51,7 @@ def test_a_file_that_expects_nothing_agrees(tmp_path: Path) -> None:
     silent.write_text(json.dumps(scenarios()[3]) + "\n")
     ran = run("conformance", str(silent))
     assert ran.code == 0
-    assert ran.lines[1].split() == [str(silent), "1", "(0", "compared)", "-", "-", "1", "<none>"]
+    assert ran.lines[3].split() == [str(silent), "1", "(0", "compared)", "-", "-", "1", "<none>"]
 
 
 # --- what is read
@@ -71,9 +71,9 @@ def test_files_may_be_packed_and_directories_name_all_their_files(suffix: str, t
 def test_standard_input_empty_lines_and_indented_objects_are_fine() -> None:
     (line, *_) = (TESTS / SCENARIOS).read_text().splitlines()
     spaced = f"\n{line}\n\n  {line}\n".encode()
-    assert " 2 " in run("conformance", "-", stdin=spaced).lines[1]
+    assert " 2 " in run("conformance", "-", stdin=spaced).lines[3]
     indented = "\n".join(json.dumps(scenario, indent=2) for scenario in scenarios()[:2]).encode()
-    assert run("conformance", "-", stdin=indented).lines[1].split()[2:5] == ["2", "1", "50.0%"], "two of them"
+    assert run("conformance", "-", stdin=indented).lines[3].split()[2:5] == ["2", "1", "50.0%"], "two of them"
 
 
 @pytest.mark.parametrize(

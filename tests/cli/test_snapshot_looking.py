@@ -113,10 +113,18 @@ def test_diff_the_other_way_round_takes_back_what_was_added() -> None:
 
 
 def trimmed(tmp_path: Path, *words: str, name: str = "small.json") -> tuple[dict[str, Any], str]:
-    file = str(tmp_path / name)
-    ran = run("snapshot", "trim", *words, "-o", file, "--report", "json")
+    file, report = str(tmp_path / name), tmp_path / "report.json"
+    ran = run("snapshot", "trim", *words, "-o", file, "--report", f"json={report}")
     assert ran.code == 0, ran.err
-    return json.loads(ran.out), file
+    return json.loads(report.read_text()), file
+
+
+def test_report_names_a_file_as_elsewhere_and_a_format_alone_still_prints_with_a_warning(tmp_path: Path) -> None:
+    words = ("snapshot", "trim", "vip", "-f", PODS, "--snapshot", CLUSTER, "-o", str(tmp_path / "small.json"))
+    ran = run(*words, "--report", "json")
+    assert json.loads(ran.out)["kind"] == "SnapshotTrim"
+    assert ran.notes == ["warning: --report json will be refused: --report json=FILE writes a file, as elsewhere"]
+    assert run(*words, "--report", "html=page.html").code == 2
 
 
 @pytest.mark.parametrize("pod", ["vip", "web-3", "big"])

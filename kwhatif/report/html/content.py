@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kwhatif.report.autoscale_text import autoscale_blocks
-from kwhatif.report.blocks import Block, Commands, Facts, Heading, Lines, Table, Verdict
+from kwhatif.report.blocks import Block, Commands, Facts, Heading, Lines, Table, Verdict, flat
 from kwhatif.report.capacity_text import capacity_blocks
 from kwhatif.report.diff_text import diff_blocks
 from kwhatif.report.drain_text import drain_blocks
@@ -167,10 +167,10 @@ def sections_of(result: Result, blocks: Sequence[Block]) -> list[Section]:
     elsewhere = [block for each in result.stands_on for block in fidelity_blocks(each)]
     elsewhere += [Heading("A STANDS ON"), Heading("B STANDS ON")]
     found: list[tuple[str, list[Block]]] = []
-    for block in blocks:
+    for block in flat(blocks):
         if isinstance(block, Verdict) or block in elsewhere:
             continue
-        moved = isinstance(block, Heading) and block.text.startswith("WHY ") and block.text.endswith(" MOVED")
+        moved = isinstance(block, Heading) and block.text.startswith("WHY ") and " MOVED " in block.text
         if moved and found and found[-1][0] == _WHY_MOVED:
             found[-1][1].append(block)
         elif moved:
