@@ -181,10 +181,10 @@ def test_an_empty_snapshot_is_no_trouble() -> None:
 
 
 BARS = [
-    (0, 10, "░░░░░░░░░░   0%"),
-    (1, 3, "███░░░░░░░  33%"),
-    (10, 10, "██████████ 100%"),
-    (25, 10, "██████████ 250%"),
+    (0, 10, "░░░░░░   0%"),
+    (1, 3, "██░░░░  33%"),
+    (10, 10, "██████ 100%"),
+    (25, 10, "██████ 250%"),
     (0, 0, "-"),
     (1, 0, "nothing to give"),
 ]
@@ -198,7 +198,7 @@ def test_bars(part: int, whole: int, drawn: str) -> None:
 @given(st.integers(0, 2**63), st.integers(1, 2**63))
 def test_bars_are_as_wide_as_each_other_up_to_the_percentage(part: int, whole: int) -> None:
     drawn, _, percent = bar(part, whole).partition(" ")
-    assert len(drawn) == 10
+    assert len(drawn) == 6
     assert int(percent.strip(" %")) == 100 * part // whole
 
 

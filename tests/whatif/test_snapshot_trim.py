@@ -245,7 +245,7 @@ def test_a_pod_that_has_a_nomination_stays_where_it_takes_the_room(tmp_path: Pat
     assert told_of.others_pending == ("default/first",)
     shown = text_of(trim_blocks(told_of))
     assert "Nominated pods are kept, too" in shown
-    assert shown.splitlines()[1].endswith(file)
+    assert shown.splitlines()[3].endswith(file)
 
 
 def test_what_reads_back_otherwise_is_not_written(tmp_path: Path) -> None:
