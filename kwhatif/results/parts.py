@@ -125,6 +125,15 @@ class Result(Value, frozen=True, kw_only=True, dict=True):
         """Keep a map beside the answer, as long as this very value is there."""
         self.__dict__["cluster_map"] = found
 
+    @property
+    def explained(self) -> tuple[Value, ...]:
+        """Why pods have no node, as reports of ``explain``, where a page is to show it; no part of the answer."""
+        return tuple(self.__dict__.get("explained", ()))
+
+    def explaining_beside(self, reports: Iterable[Value]) -> None:
+        """Keep these beside the answer, as long as this very value is there."""
+        self.__dict__["explained"] = tuple(reports)
+
     def to_dict(self) -> dict[str, Any]:
         """The whole answer as plain values, with the keys of ``-o json``."""
         found: dict[str, Any] = msgspec.to_builtins(self)

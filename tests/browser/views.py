@@ -15,6 +15,7 @@ GATE = f"--snapshot {SAMPLES}/gate/snapshot.json --config {SAMPLES}/gate/rules-f
 
 COMMANDS = {
     "place": f"place {SAMPLES}/manifests/urgent.yaml {SAMPLES}/manifests/web.yaml {CLUSTER}",
+    "pending": f"place {SAMPLES}/manifests/too-big.yaml {SAMPLES}/manifests/web.yaml {CLUSTER}",
     "timeline": f"place {SAMPLES}/manifests/urgent.yaml {SAMPLES}/manifests/web.yaml {CLUSTER} --timeline",
     "explain": f"explain {SAMPLES}/manifests/too-big.yaml {SAMPLES}/manifests/web.yaml {CLUSTER}",
     "diff": f"diff {CLUSTER} --policy default --policy {SAMPLES}/policies/most-allocated.yaml --replay all",

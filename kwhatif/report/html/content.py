@@ -190,8 +190,16 @@ _WHY_MOVED = "Why they moved"
 
 def sentence(heading: str) -> str:
     """``VICTIMS of urgent`` as ``Victims of urgent``: words in capitals are ours, and are not shouted here."""
-    words = [word.lower() if word.isupper() and len(word) > 1 else word for word in heading.split(" ")]
-    text = " ".join(words)
+    words = heading.split(" ")
+    # A and B alone are sides; in the middle of words in capitals an A is an article.
+    article = [
+        word == "A" and place > 0 and "".join(words[place + 1 :][:1]).isupper() for place, word in enumerate(words)
+    ]
+    plain = [
+        word.lower() if word.isupper() and (len(word) > 1 or alone) else word
+        for word, alone in zip(words, article, strict=True)
+    ]
+    text = " ".join(plain)
     return text[:1].upper() + text[1:]
 
 

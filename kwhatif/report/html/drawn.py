@@ -110,7 +110,8 @@ def story_data(result: Result) -> dict[str, Any]:
 
 def matrices_of(result: Result) -> list[dict[str, Any]]:
     """Each explained pod: what every plugin says of every node, nodes with the same verdict in one row."""
-    return list(map(_matrix, result.pods)) if isinstance(result, ExplainResult) else []
+    reports = result.pods if isinstance(result, ExplainResult) else result.explained
+    return [_matrix(report) for report in reports if isinstance(report, PodReport)]
 
 
 def _matrix(report: PodReport) -> dict[str, Any]:

@@ -6,27 +6,25 @@ in the state in which it leaves the cluster.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
-from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.amounts import counted
-from kwhatif.results.explain import ExplainResult, PodReport
+from kwhatif.results.explain import ExplainResult
 from kwhatif.results.parts import Fidelity, Gap
 from kwhatif.results.place import Placement
-from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import Options
-from kwhatif.scheduling.schedule_one import Observer, Scheduler
+from kwhatif.scheduling.schedule_one import Observer
 from kwhatif.snapshot.load import Manifest, load_manifests
-from kwhatif.whatif.explain.explain import LOOKING, Decided, Looking, explain, report_of
+from kwhatif.whatif.explain.explain import LOOKING, Looking, explain
+from kwhatif.whatif.explain.watch import Watch, reports_of
 from kwhatif.whatif.fidelity.ownership import Owners
-from kwhatif.whatif.session import Asked, Session
+from kwhatif.whatif.session import Asked
 from kwhatif.whatif.stages.expansion import expanded, insist_on_pods
 from kwhatif.whatif.stages.inputs import Files
 from kwhatif.whatif.stages.notes import Notes
@@ -97,7 +95,7 @@ class AsTried(Question[ExplainResult]):
         assert case.after is not None
         placements = {each.pod: each for each in run.placements}
         tried, others = self._chosen(case, placements)
-        reports = self._reports(tried, placements)
+        reports = reports_of(tried, placements, self._watch.told, self.looking)
         placed = counted(sum(each.outcome == "placed" for each in run.placements), "pod")
         state = f"after {placed} found a node"
         rest = explain(case.after, others, self.looking, state=state, others=case.others) if others else None
@@ -135,21 +133,6 @@ class AsTried(Question[ExplainResult]):
         tried = [item for key, item in once.items() if key in known]
         return tried, [item for key, item in once.items() if key not in known]
 
-    def _reports(self, asked: Sequence[Asked], placements: Mapping[str, Placement]) -> list[PodReport]:
-        """Pods as they were tried; of those of a workload one stands for all that came to the same."""
-        reports: dict[tuple[str, ...], PodReport] = {}
-        for item in asked:
-            key, placement = item.pod.key, placements[item.pod.key]
-            alike = (item.owner, placement.outcome, placement.reason) if item.owner else (key,)
-            if alike in reports:
-                reports[alike] = replace(reports[alike], alike=(*reports[alike].alike, placement))
-                continue
-            one = self._watch.told(key)
-            decided = Decided(one.session, item, placement, one.info, one.session.driver.decide(one.info), one.row)
-            state = f"as it was tried, after {counted(one.after, 'pod')} found a node" if one.after else ""
-            reports[alike] = replace(report_of(decided, self.looking), state=state)
-        return list(reports.values())
-
 
 @dataclass
 class _Later:
@@ -158,60 +141,6 @@ class _Later:
     files: Files
     manifests: Sequence[Manifest] = ()
     asked: list[Asked] = field(default_factory=list)
-
-
-@dataclass
-class Try:
-    """A pod as it is tried, in a copy of the cluster, ``after`` so many others found their nodes; ``row`` is the node
-    it gets, if any.
-    """
-
-    session: Session
-    info: PodInfo
-    after: int
-    row: int | None = None
-    evicts: bool = False
-
-
-class Watch(Observer):
-    """Looks on at a run, and keeps of each pod that is meant the cluster as it was when it was tried last.
-
-    ``beside`` is somebody else who looks on.
-    """
-
-    session: Session
-
-    def __init__(self, meant: Callable[[Pod], bool], beside: Observer) -> None:
-        self._meant, self._beside = meant, beside
-        self._placed = 0
-        self.tries: dict[str, Try] = {}
-        self._evicting: dict[str, Try] = {}
-
-    def told(self, key: str) -> Try:
-        """The try that a run tells of: the last, or the one that had pods evicted so that the last found a node."""
-        last = self.tries[key]
-        return last if last.row is None else self._evicting.get(key, last)
-
-    def before(self, scheduler: Scheduler, pod: PodInfo) -> None:
-        self._beside.before(scheduler, pod)
-        if not self._meant(pod.pod):
-            return
-        earlier = self.tries.get(pod.key)
-        if earlier is not None and earlier.evicts:
-            self._evicting.setdefault(pod.key, earlier)
-        else:
-            self._evicting.pop(pod.key, None)
-        self.tries[pod.key] = Try(self.session.apart(), copy.copy(pod), self._placed)
-
-    def decided(self, scheduler: Scheduler, attempt: Attempt) -> None:
-        self._beside.decided(scheduler, attempt)
-        if attempt.pod.key in self.tries:
-            self.tries[attempt.pod.key].row = attempt.row
-            self.tries[attempt.pod.key].evicts = bool(attempt.nominated)
-
-    def after(self, scheduler: Scheduler, attempt: Attempt) -> None:
-        self._beside.after(scheduler, attempt)
-        self._placed += attempt.placed
 
 
 def _both(fidelity: Fidelity, other: Fidelity | None) -> Fidelity:

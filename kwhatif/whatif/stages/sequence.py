@@ -18,6 +18,7 @@ from kwhatif.whatif.stages.question import Answer, Case, Question
 
 if TYPE_CHECKING:
     from kwhatif.results.parts import Fidelity
+    from kwhatif.whatif.explain.watch import Waiting
 
 R = TypeVar("R", bound=Result)
 
@@ -26,7 +27,8 @@ R = TypeVar("R", bound=Result)
 class Inquiry:
     """A question on its way: one case, or the two that are compared, what is worth knowing, and in the end the result.
 
-    What is given once serves both cases. ``stands_on`` is the fidelity of each run of the ``answer``.
+    What is given once serves both cases. ``stands_on`` is the fidelity of each run of the ``answer``. Where that is to
+    be drawn, ``waiting`` looks on at its run for pods that find no node.
     """
 
     question: Question[Any]
@@ -35,6 +37,7 @@ class Inquiry:
     answer: Answer[Any] | None = None
     stands_on: Sequence[Fidelity] = ()
     result: Result | None = None
+    waiting: Waiting | None = None
 
 
 def ask(question: Question[R], *cases: Case) -> R:
@@ -125,7 +128,15 @@ def session(inquiry: Inquiry) -> Inquiry:
     """
     for case in inquiry.cases if inquiry.question.schedules else ():
         if not inquiry.question.several_runs:
-            case.session = case.new_session(**inquiry.question.options(case))
+            options = inquiry.question.options(case)
+            if case.inputs.mapped:
+                from kwhatif.whatif.explain.watch import Waiting
+
+                options["observer"] = waiting = Waiting(options.get("observer"))
+                case.session = waiting.session = case.new_session(**options)
+                inquiry = dataclasses.replace(inquiry, waiting=waiting)
+            else:
+                case.session = case.new_session(**options)
         if case.inputs.autoscale:
             from kwhatif.whatif.autoscale.chosen_autoscalers import scalers
 
@@ -168,7 +179,7 @@ def result(inquiry: Inquiry) -> Inquiry:
 
 
 def mapping(inquiry: Inquiry) -> Inquiry:
-    """The cluster before and after, or that of either side, for those who draw it."""
+    """The cluster before and after, or that of either side, for those who draw it, and why pods have no node there."""
     if inquiry.question.schedules and inquiry.cases[0].inputs.mapped:
         from kwhatif.whatif.stages.mapping import look, map_of
 
@@ -178,6 +189,9 @@ def mapping(inquiry: Inquiry) -> Inquiry:
         first = inquiry.cases[0].at_first
         looks = {"A": ends[0], "B": ends[1]} if len(ends) > 1 or first is None else {"before": first, "after": ends[0]}
         inquiry.result.mapped(map_of(looks))
+        if inquiry.waiting is not None and inquiry.answer is not None:
+            reports = inquiry.waiting.reports({each.pod: each for each in inquiry.answer.placements})
+            inquiry.result.explaining_beside(reports)
     return inquiry
 
 

@@ -114,11 +114,11 @@ function openPod(name) {
   else if (GIVEN.pods.left && place !== undefined && FACTS.waiting.get(name) === undefined && fateOf(place) === 'arrives') {
     children.push(element('p', { class: 'quiet' }, 'The scores of this pod are not in the report: it holds those of the first pods only. kwhatif explain tells them.'));
   }
-  if (GIVEN.command && FACTS.waiting.has(name)) {
+  const matrix = GIVEN.matrices.find((each) => each.pod === name || each.alike.some(([pod]) => pod === name));
+  if (matrix) children.push(element('p', {}, element('a', { href: `#${matrix.id}`, onclick: closePanel }, 'What every plugin says of every node')));
+  else if (GIVEN.command && FACTS.waiting.has(name)) {
     children.push(element('h3', {}, 'What every plugin says of every node'), element('pre', { tabindex: '0', 'aria-label': 'The command that explains it' }, `${GIVEN.command} --explain ${quoted(name)}`));
   }
-  const matrix = GIVEN.matrices.find((each) => each.pod === name);
-  if (matrix) children.push(element('p', {}, element('a', { href: `#${matrix.id}`, onclick: closePanel }, 'What every plugin says of every node')));
   openPanel('Pod', name, ...children, ...mentionsOf(name));
 }
 

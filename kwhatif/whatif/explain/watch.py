@@ -1,0 +1,135 @@
+"""Runs of the scheduler looked on at, to explain pods in the very state in which they were tried."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results.amounts import counted
+from kwhatif.results.explain import PodReport
+from kwhatif.results.place import Placement
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.schedule_one import Observer, Scheduler
+from kwhatif.whatif.explain.explain import Decided, Looking, report_of
+from kwhatif.whatif.session import Asked, Session
+
+MOST_WAITING = 12
+"""Of so many pods without a node an answer that is drawn has the matrix."""
+
+
+@dataclass
+class Try:
+    """A pod as it is tried, in a copy of the cluster, ``after`` so many others found their nodes; ``row`` is the node
+    it gets, if any.
+    """
+
+    session: Session
+    info: PodInfo
+    after: int
+    row: int | None = None
+    evicts: bool = False
+
+
+class Watch(Observer):
+    """Looks on at a run, and keeps of each pod that is meant the cluster as it was when it was tried last.
+
+    ``beside`` is somebody else who looks on.
+    """
+
+    session: Session
+
+    def __init__(self, meant: Callable[[Pod], bool], beside: Observer) -> None:
+        self._meant, self._beside = meant, beside
+        self._placed = 0
+        self.tries: dict[str, Try] = {}
+        self._evicting: dict[str, Try] = {}
+
+    def told(self, key: str) -> Try:
+        """The try that a run tells of: the last, or the one that had pods evicted so that the last found a node."""
+        last = self.tries[key]
+        return last if last.row is None else self._evicting.get(key, last)
+
+    def before(self, scheduler: Scheduler, pod: PodInfo) -> None:
+        self._beside.before(scheduler, pod)
+        if not self._meant(pod.pod):
+            return
+        earlier = self.tries.get(pod.key)
+        if earlier is not None and earlier.evicts:
+            self._evicting.setdefault(pod.key, earlier)
+        else:
+            self._evicting.pop(pod.key, None)
+        self.tries[pod.key] = Try(self.session.apart(), copy.copy(pod), self._placed)
+
+    def decided(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        self._beside.decided(scheduler, attempt)
+        if attempt.pod.key in self.tries:
+            self.tries[attempt.pod.key].row = attempt.row
+            self.tries[attempt.pod.key].evicts = bool(attempt.nominated)
+
+    def after(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        self._beside.after(scheduler, attempt)
+        self._placed += attempt.placed
+
+
+class Waiting(Observer):
+    """Looks on at a run, and keeps of the first pods that find no node the cluster as it was then, one a workload."""
+
+    session: Session
+
+    def __init__(self, beside: Observer | None = None) -> None:
+        self._beside = beside or Observer()
+        self._placed = 0
+        self._tries: dict[str, Try] = {}
+
+    def before(self, scheduler: Scheduler, pod: PodInfo) -> None:
+        self._beside.before(scheduler, pod)
+
+    def decided(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        self._beside.decided(scheduler, attempt)
+
+    def after(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        self._beside.after(scheduler, attempt)
+        self._placed += attempt.placed
+        whose = _workload(attempt.pod.pod)
+        known = self._tries.get(whose)
+        mine = known is not None and known.info.key == attempt.pod.key
+        if attempt.placed or attempt.nominated:
+            if mine:
+                del self._tries[whose]
+        elif mine or (known is None and len(self._tries) < MOST_WAITING):
+            # What was tried in vain has left the cluster as it was.
+            self._tries[whose] = Try(self.session.apart(), copy.copy(attempt.pod), self._placed)
+
+    def reports(self, placements: Mapping[str, Placement]) -> list[PodReport]:
+        """Those that have no node in the end, without what would help: that is for ``explain``."""
+        tries = {each.info.key: each for each in self._tries.values()}
+        asked = [Asked(each.info.pod) for key, each in tries.items() if key in placements and not placements[key].good]
+        return reports_of(asked, placements, tries.__getitem__, Looking(fixes=False))
+
+
+def reports_of(
+    asked: Sequence[Asked], placements: Mapping[str, Placement], told: Callable[[str], Try], looking: Looking
+) -> list[PodReport]:
+    """Pods as they were tried; of those of a workload one stands for all that came to the same."""
+    reports: dict[tuple[str, ...], PodReport] = {}
+    for item in asked:
+        key, placement = item.pod.key, placements[item.pod.key]
+        alike = (item.owner, placement.outcome, placement.reason) if item.owner else (key,)
+        if alike in reports:
+            reports[alike] = replace(reports[alike], alike=(*reports[alike].alike, placement))
+            continue
+        one = told(key)
+        decided = Decided(one.session, item, placement, one.info, one.session.driver.decide(one.info), one.row)
+        state = f"as it was tried, after {counted(one.after, 'pod')} found a node" if one.after else ""
+        reports[alike] = replace(report_of(decided, looking), state=state)
+    return list(reports.values())
+
+
+def _workload(pod: Pod) -> str:
+    owner = pod.controller
+    return pod.key if owner is None else f"{pod.metadata.namespace}/{owner.kind}/{owner.name}"
