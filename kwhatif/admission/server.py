@@ -29,6 +29,8 @@ from kwhatif.api.field_types import Served, types_of
 from kwhatif.api.kinds import GROUPS
 from kwhatif.versions import features_of, nearest
 
+_ENDPOINTS = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+
 
 class ApiServer:
     """Creates and updates objects in a world, by the rules of Kubernetes 1.36."""
@@ -188,6 +190,8 @@ class ApiServer:
         self.doubts.setdefault(doubt, {})[str(obj.get("kind") or ""), namespace_of(obj), name_of(obj)] = None
 
     def _through(self, request: Request) -> Refused | None:
+        if request.object.get("kind") == "Endpoints" and self._features.endpoints_are_deprecated:
+            request.warnings.append(_ENDPOINTS)
         strategy = self._strategy(request)
         strategy.defaults(request, within(request.object, "spec") if strategy.has_spec else request.object)
         request.named = False

@@ -129,4 +129,6 @@ FILLERS = {
     "Job": _job,
     "CronJob": _cron_job,
     "Namespace": _namespace,
+    "PodTemplate": lambda request, obj: _template(obj),
+    "ControllerRevision": lambda request, obj: None,
 }

@@ -33,20 +33,8 @@ def _storage_defaults(request: Request, obj: Object) -> None:
 
 def _check_storage(problems: Problems, obj: Object) -> None:
     check_metadata(problems, obj)
-    provisioner, parameters = obj.get("provisioner") or "", obj.get("parameters") or {}
-    if not provisioner:
-        problems.required("provisioner")
-    else:
-        problems.invalid("provisioner", provisioner.lower(), *label_key(provisioner.lower()))
-    if len(parameters) > _MOST_PARAMETERS:
-        problems.too_long("parameters", _MOST_PARAMETERS)
-    else:
-        if "" in parameters:
-            problems.invalid("parameters", "", "field can not be empty.")
-        if sum(len(key.encode()) + len((value or "").encode()) for key, value in parameters.items()) > (
-            _LONGEST_PARAMETERS
-        ):
-            problems.too_long("parameters", _LONGEST_PARAMETERS)
+    check_provisioner(problems, obj.get("provisioner") or "", "provisioner")
+    check_parameters(problems, obj.get("parameters") or {})
     check_choice(problems, obj["reclaimPolicy"], "reclaimPolicy", ("Delete", "Retain"))
     check_choice(problems, obj["volumeBindingMode"], "volumeBindingMode", ("Immediate", "WaitForFirstConsumer"))
     seen: list[dict[str, set[str]]] = []
@@ -56,6 +44,25 @@ def _check_storage(problems: Problems, obj: Object) -> None:
         if values in seen:
             problems.duplicate(where, "")
         seen.append(values)
+
+
+def check_provisioner(problems: Problems, name: str, path: str) -> None:
+    if not name:
+        problems.required(path)
+    else:
+        problems.invalid(path, name.lower(), *label_key(name.lower()))
+
+
+def check_parameters(problems: Problems, parameters: Object) -> None:
+    """What a driver is told, by key."""
+    if len(parameters) > _MOST_PARAMETERS:
+        problems.too_long("parameters", _MOST_PARAMETERS)
+        return
+    if "" in parameters:
+        problems.invalid("parameters", "", "field can not be empty.")
+    sizes = (len(key.encode()) + len((value or "").encode()) for key, value in parameters.items())
+    if sum(sizes) > _LONGEST_PARAMETERS:
+        problems.too_long("parameters", _LONGEST_PARAMETERS)
 
 
 def _topology(problems: Problems, term: Object, path: str) -> dict[str, set[str]]:

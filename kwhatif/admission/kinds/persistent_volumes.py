@@ -83,6 +83,33 @@ def _check(problems: Problems, obj: Object) -> None:
             problems.required("spec.csi", "has to be specified when using volumeAttributesClassName")
 
 
+def check_inline_volume(problems: Problems, spec: Object, path: str) -> None:
+    """A volume that an attachment describes itself: one of a CSI driver, and nothing of what is decided elsewhere."""
+    inline = "in the context of inline volumes"
+    for key in ("claimRef", "capacity"):
+        if spec.get(key):
+            problems.forbidden(f"{path}.{key}", f"may not be specified {inline}")
+    if spec.get("csi") is None:
+        problems.required(f"{path}.csi", f"has to be specified {inline}")
+    if not spec.get("accessModes"):
+        problems.required(f"{path}.accessModes")
+    check_access_modes(problems, spec, path)
+    if (spec.get("persistentVolumeReclaimPolicy") or "Retain") != "Retain":
+        problems.forbidden(f"{path}.persistentVolumeReclaimPolicy", f"may only be Retain {inline}")
+    if spec.get("nodeAffinity") is not None:
+        problems.forbidden(f"{path}.nodeAffinity", f"may not be specified {inline}")
+    if spec.get("csi") is not None:
+        _csi(problems, spec["csi"], f"{path}.csi")
+    elif not any(spec.get(key) is not None for key in _SOURCES):
+        problems.required(path, "must specify a volume type")
+    if spec.get("storageClassName"):
+        problems.forbidden(f"{path}.storageClassName", f"may not be specified {inline}")
+    if (spec.get("volumeMode") or "Filesystem") != "Filesystem":
+        problems.forbidden(f"{path}.volumeMode", f"may not specify volumeMode other than Filesystem {inline}")
+    if spec.get("volumeAttributesClassName") is not None:
+        problems.forbidden(f"{path}.volumeAttributesClassName", f"may not be specified {inline}")
+
+
 def _capacity(problems: Problems, spec: Object) -> None:
     capacity = amounts(spec.get("capacity"))
     if not capacity:

@@ -16,10 +16,11 @@ from kwhatif.admission.validation.device_selectors import check_selectors
 from kwhatif.admission.validation.name_rules import check_label_key, dns_label, dns_subdomain, label_value
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_metadata import check_metadata
+from kwhatif.admission.validation.validate_volume_sources import check_driver_name
 from kwhatif.golang.spelling import go_json
 
 _MOST, _MOST_ALTERNATIVES = 32, 8
-_LONGEST_DOMAIN, _LONGEST_NAME, _LONGEST_PARAMETERS = 63, 32, 10 * 1024
+_LONGEST_NAME, _LONGEST_PARAMETERS = 32, 10 * 1024
 _REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 _ONE = "exactly one of `exactly` or `firstAvailable` is required"
 _ONE_ATTRIBUTE = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
@@ -59,29 +60,29 @@ def _check_spec(problems: Problems, spec: Object, path: str) -> None:
         request.get("name") or "": {sub.get("name") or "" for sub in each(request, "firstAvailable")}
         for request in _requests(spec)
     }
-    if _few(problems, _requests(spec), f"{path}.requests"):
+    if check_few(problems, _requests(spec), f"{path}.requests"):
         for i, request in enumerate(_requests(spec)):
             _request(problems, request, f"{path}.requests[{i}]")
-        _unique(problems, [request.get("name") or "" for request in _requests(spec)], f"{path}.requests")
+        check_unique(problems, [request.get("name") or "" for request in _requests(spec)], f"{path}.requests")
     constraints = each(spec.get("devices"), "constraints")
-    if _few(problems, constraints, f"{path}.constraints"):
+    if check_few(problems, constraints, f"{path}.constraints"):
         for i, constraint in enumerate(constraints):
             _constraint(problems, constraint, f"{path}.constraints[{i}]", names)
     configs = each(spec.get("devices"), "config")
-    if _few(problems, configs, f"{path}.config"):
+    if check_few(problems, configs, f"{path}.config"):
         for i, config in enumerate(configs):
             where = f"{path}.config[{i}]"
             _references(problems, config.get("requests") or [], f"{where}.requests", names)
             _opaque(problems, config.get("opaque"), f"{where}.opaque")
 
 
-def _few(problems: Problems, items: list[Object], path: str, most: int = _MOST) -> bool:
+def check_few(problems: Problems, items: list[Object], path: str, most: int = _MOST) -> bool:
     if len(items) > most:
         problems.too_many(path, len(items), most)
     return len(items) <= most
 
 
-def _unique(problems: Problems, names: Iterable[str], path: str) -> None:
+def check_unique(problems: Problems, names: Iterable[str], path: str) -> None:
     seen: set[str] = set()
     for i, name in enumerate(names):
         if name in seen:
@@ -98,12 +99,12 @@ def _request(problems: Problems, request: Object, path: str) -> None:
         problems.invalid(path, None, f"{_ONE}, but multiple fields are set")
     elif exactly is not None:
         _asked(problems, exactly, f"{path}.exactly")
-    elif _few(problems, others, f"{path}.firstAvailable", _MOST_ALTERNATIVES):
+    elif check_few(problems, others, f"{path}.firstAvailable", _MOST_ALTERNATIVES):
         for i, sub in enumerate(others):
             where, own = f"{path}.firstAvailable[{i}]", sub.get("name") or ""
             problems.invalid(f"{where}.name", own, *dns_label(own))
             _asked(problems, sub, where)
-        _unique(problems, [sub.get("name") or "" for sub in others], f"{path}.firstAvailable")
+        check_unique(problems, [sub.get("name") or "" for sub in others], f"{path}.firstAvailable")
 
 
 def _asked(problems: Problems, asked: Object, path: str) -> None:
@@ -112,7 +113,7 @@ def _asked(problems: Problems, asked: Object, path: str) -> None:
         problems.required(f"{path}.deviceClassName")
     else:
         problems.invalid(f"{path}.deviceClassName", its_class, *dns_subdomain(its_class))
-    if _few(problems, each(asked, "selectors"), f"{path}.selectors"):
+    if check_few(problems, each(asked, "selectors"), f"{path}.selectors"):
         check_selectors(problems, each(asked, "selectors"), f"{path}.selectors")
     mode, count = asked["allocationMode"], asked.get("count") or 0
     check_choice(problems, mode, f"{path}.allocationMode", ("All", "ExactCount"))
@@ -137,7 +138,7 @@ def _constraint(problems: Problems, constraint: Object, path: str, names: dict[s
     _references(problems, constraint.get("requests") or [], f"{path}.requests", names)
     for key in ("matchAttribute", "distinctAttribute"):
         if constraint.get(key) is not None:
-            _qualified(problems, constraint[key], f"{path}.{key}")
+            _fully_qualified(problems, constraint[key], f"{path}.{key}")
             return
     problems.required(path, _ONE_ATTRIBUTE)
 
@@ -154,42 +155,38 @@ def _references(problems: Problems, given: list[str], path: str, names: dict[str
                 problems.invalid(f"{path}[{i}]", part, *dns_label(part))
         if not known:
             problems.invalid(f"{path}[{i}]", name, _REFERENCE)
-    _unique(problems, given, path)
+    check_unique(problems, given, path)
 
 
-def _qualified(problems: Problems, name: str, path: str) -> None:
+def _fully_qualified(problems: Problems, name: str, path: str) -> None:
     """A domain, a slash and an identifier."""
+    check_qualified(problems, name, path)
+    if "/" not in name:
+        problems.invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash")
+
+
+def check_qualified(problems: Problems, name: str, path: str) -> None:
+    """An identifier, perhaps with a domain and a slash before it."""
     domain, slash, rest = name.rpartition("/")
     if slash and not domain:
         problems.invalid(path, "", "the domain must not be empty")
     elif slash and "/" not in domain:
-        _driver(problems, domain, path)
-    if not rest:
+        check_driver_name(problems, domain, path)
+    if slash and not rest:
         problems.invalid(path, "", "the name must not be empty")
     elif "/" not in domain:
         if len(rest.encode()) > _LONGEST_NAME:
             problems.too_long(path, _LONGEST_NAME)
         if not re.fullmatch(_IDENTIFIER, rest):
             problems.invalid(path, rest, _NO_IDENTIFIER)
-    if not slash:
-        problems.invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash")
-
-
-def _driver(problems: Problems, driver: str, path: str) -> None:
-    if len(driver.encode()) > _LONGEST_DOMAIN:
-        problems.too_long(path, _LONGEST_DOMAIN)
-    problems.invalid(path, driver, *dns_subdomain(driver.lower()))
 
 
 def _opaque(problems: Problems, opaque: Object | None, path: str) -> None:
     if opaque is None:
         problems.required(path)
         return
-    driver, parameters = opaque.get("driver") or "", opaque.get("parameters")
-    if not driver:
-        problems.required(f"{path}.driver")
-    else:
-        _driver(problems, driver, f"{path}.driver")
+    parameters = opaque.get("parameters")
+    check_driver_name(problems, opaque.get("driver") or "", f"{path}.driver")
     where = f"{path}.parameters"
     if parameters is None:
         problems.required(where)
@@ -220,9 +217,9 @@ def _check_template(problems: Problems, obj: Object) -> None:
 def _check_class(problems: Problems, obj: Object) -> None:
     check_metadata(problems, obj)
     selectors, configs = each(obj["spec"], "selectors"), each(obj["spec"], "config")
-    if _few(problems, selectors, "spec.selectors"):
+    if check_few(problems, selectors, "spec.selectors"):
         check_selectors(problems, selectors, "spec.selectors")
-    if _few(problems, configs, "spec.config"):
+    if check_few(problems, configs, "spec.config"):
         for i, config in enumerate(configs):
             _opaque(problems, config.get("opaque"), f"spec.config[{i}].opaque")
 

@@ -16,7 +16,7 @@ from kwhatif.admission.validation.addresses import (
     ip_rules,
     network_rules,
     network_warnings,
-    read_address,
+    special_address_rules,
 )
 from kwhatif.admission.validation.choices import check_choice, check_port
 from kwhatif.admission.validation.name_rules import check_labels, dns_label, dns_subdomain, label_key, port_number
@@ -140,22 +140,7 @@ def _affinity(problems: Problems, spec: Object) -> None:
 
 def _external_ip(problems: Problems, text: str, path: str) -> None:
     wrong = ip_rules(text, problems.features)
-    problems.invalid(path, text, *wrong)
-    address = None if wrong else read_address(text)
-    if address is None:
-        return
-    multicast = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
-    local_multicast = address.is_multicast and (
-        int(address) >> 8 == 0xE00000 if address.version == 4 else (int(address) >> 112) & 0xF == 2
-    )
-    for bad, why in (
-        (address.is_unspecified, f"may not be unspecified ({text})"),
-        (address.is_loopback, "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
-        (address.is_link_local, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
-        (local_multicast, multicast),
-    ):
-        if bad:
-            problems.invalid(path, text, why)
+    problems.invalid(path, text, *(wrong or special_address_rules(text)))
 
 
 def _balancer(problems: Problems, spec: Object, annotations: Object) -> None:

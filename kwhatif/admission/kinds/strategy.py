@@ -49,6 +49,7 @@ class Strategy:
 
 _USUAL = Strategy(has_spec=False)
 _FREELY_NAMED = Strategy(check=check_usual_metadata, has_spec=False)
+_FLOWS = "flowcontrol.apiserver.k8s.io"
 _RBAC = "rbac.authorization.k8s.io"
 _FREE_GROUPS = (_RBAC, "events.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io")
 _FREE_KINDS = (("", "Event"),)
@@ -57,7 +58,7 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
     "workloads": (
         *(("", "Pod"), ("", "ReplicationController"), ("", "Namespace")),
         *(("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("apps", "DaemonSet")),
-        *(("batch", "Job"), ("batch", "CronJob")),
+        *(("batch", "Job"), ("batch", "CronJob"), ("", "PodTemplate"), ("apps", "ControllerRevision")),
     ),
     "config_data": (("", "ConfigMap"), ("", "Secret")),
     "webhook_configurations": (
@@ -80,6 +81,17 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
     "cluster_classes": (
         *(("storage.k8s.io", "StorageClass"), ("scheduling.k8s.io", "PriorityClass")),
         ("node.k8s.io", "RuntimeClass"),
+    ),
+    "nodes": (("", "Node"),),
+    "certificates": (("certificates.k8s.io", "CertificateSigningRequest"),),
+    "api_services": (("apiregistration.k8s.io", "APIService"),),
+    "flow_control": tuple((_FLOWS, kind) for kind in ("FlowSchema", "PriorityLevelConfiguration")),
+    "resource_slices": (("resource.k8s.io", "ResourceSlice"),),
+    "endpoints": (("", "Endpoints"), ("discovery.k8s.io", "EndpointSlice"), ("coordination.k8s.io", "Lease")),
+    "address_kinds": (("networking.k8s.io", "IPAddress"), ("networking.k8s.io", "ServiceCIDR")),
+    "storage_drivers": tuple(
+        ("storage.k8s.io", kind)
+        for kind in ("CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment", "VolumeAttributesClass")
     ),
     "namespace_limits": (("", "LimitRange"), ("", "ResourceQuota")),
     "roles": tuple((_RBAC, kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")),

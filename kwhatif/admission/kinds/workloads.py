@@ -76,6 +76,11 @@ def _of_job_spec(spec: Object, path: str) -> Iterator[str]:
     yield from pod_warnings(spec.get("template") or {}, f"{path}.template.")
 
 
+def _of_template(obj: Object, old: Object | None) -> Iterator[str]:
+    if old is None or obj.get("template") != old.get("template"):
+        yield from pod_warnings(obj.get("template") or {}, "template.")
+
+
 def _of_claim(obj: Object, old: Object | None) -> Iterator[str]:
     if _OLD_CLASS in ((obj.get("metadata") or {}).get("annotations") or {}):
         told = 'deprecated since v1.8; use "storageClassName" attribute instead'
@@ -93,6 +98,7 @@ _WARNINGS: dict[str, Callable[[Object, Object | None], Iterator[str]]] = {
     "Job": _of_job,
     "CronJob": _of_cron_job,
     "PersistentVolumeClaim": _of_claim,
+    "PodTemplate": _of_template,
 }
 _SILENT = Strategy().warnings
 _AT_ONCE = Strategy().allocate
@@ -103,6 +109,7 @@ STRATEGIES = {
         allocate=copy_app_armor if kind == "Pod" else _AT_ONCE,
         check=partial(check_metadata, label=True) if kind == "Namespace" else CHECKERS.get(kind, check_metadata),
         warnings=_WARNINGS.get(kind, _SILENT),
+        has_spec=kind not in ("PodTemplate", "ControllerRevision"),
     )
     for kind, defaults in FILLERS.items()
 }

@@ -6,6 +6,7 @@ Upstream: pkg/apis/core, pkg/apis/rbac and pkg/apis/storage, each in validation/
 from __future__ import annotations
 
 from kwhatif.admission.answer import Object
+from kwhatif.admission.kinds.address_kinds import check_networks
 from kwhatif.admission.request import copied, each, within
 from kwhatif.admission.updates.normal import differing, same
 from kwhatif.admission.updates.update_rules import IMMUTABLE, Fixed, Rules, immutable
@@ -141,7 +142,42 @@ def _size(spec: Object) -> Quantity:
     return Quantity.from_json(_requests(spec).get("storage") or 0)
 
 
+def _node(problems: Problems, new: Object, old: Object) -> None:
+    """Networks and the machine behind a node are written once."""
+    spec, was = new.get("spec") or {}, old.get("spec") or {}
+    networks, before = spec.get("podCIDRs") or [], was.get("podCIDRs") or []
+    changed = sum(one != other for one, other in zip(before, networks, strict=False))
+    why = 'node updates may not change {} except from "" to valid'
+    for _ in range(1 if before and len(networks) != len(before) else changed):
+        problems.forbidden("spec.podCIDRs", why.format("podCIDR"))
+    if was.get("providerID") and spec.get("providerID") != was["providerID"]:
+        problems.forbidden("spec.providerID", why.format("providerID"))
+    if (spec.get("externalID") or "") != (was.get("externalID") or ""):
+        problems.forbidden("spec.externalID", "may not be updated")
+
+
+def _service_networks(problems: Problems, new: Object, old: Object) -> None:
+    """A network of the other family may be added; those that are there stay."""
+    networks, before = ((obj.get("spec") or {}).get("cidrs") or [] for obj in (new, old))
+    if len(networks) != len(before) and (len(before), len(networks)) != (1, 2):
+        problems.invalid("spec.cidrs", networks, IMMUTABLE)
+        return
+    for i, (one, other) in enumerate(zip(networks, before, strict=False)):
+        if one != other:
+            problems.invalid(f"spec.cidrs[{i}]", one, IMMUTABLE)
+    if len(networks) > len(before):
+        check_networks(problems, new["spec"])
+
+
+def _keep_request(new: Object, old: Object) -> None:
+    """What is asked for stays as it was, whoever sends something else."""
+    new["spec"] = copied(old.get("spec") or {})
+
+
 RULES = {
+    "Node": Rules(check=_node, spared=("metadata.name", "spec.podCIDRs")),
+    "ServiceCIDR": Rules(check=_service_networks, spared=("metadata.name", "spec.cidrs")),
+    "CertificateSigningRequest": Rules(prepare=_keep_request),
     "ConfigMap": Rules(check=_config_map, first=True),
     "Secret": Rules(check=_secret, first=True),
     "ResourceQuota": Rules(check=_quota),

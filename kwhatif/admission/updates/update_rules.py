@@ -124,7 +124,10 @@ _RULES: dict[tuple[str, str], Rules] = {
             Fixed("spec.volumeLifecycleModes", ["Persistent"]),
         )
     ),
-    ("storage.k8s.io", "CSIStorageCapacity"): Rules(fixed=(Fixed("nodeTopology"), Fixed("storageClassName"))),
+    ("storage.k8s.io", "CSIStorageCapacity"): Rules(
+        fixed=(Fixed("nodeTopology"), Fixed("storageClassName")),
+        spared=("metadata.name", "nodeTopology", "storageClassName", "capacity"),
+    ),
     ("storage.k8s.io", "VolumeAttributesClass"): Rules(
         fixed=(
             Fixed("driverName", why="updates to driverName are forbidden.", forbidden=True),
@@ -138,7 +141,8 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
     "workload_updates": (("apps", "StatefulSet"), ("batch", "Job")),
     "service_updates": (("", "Service"),),
     "other_updates": (
-        *(("", "ConfigMap"), ("", "Secret"), ("", "ResourceQuota")),
+        *(("", "ConfigMap"), ("", "Secret"), ("", "ResourceQuota"), ("", "Node")),
+        *(("networking.k8s.io", "ServiceCIDR"), ("certificates.k8s.io", "CertificateSigningRequest")),
         *(("", "PersistentVolume"), ("", "PersistentVolumeClaim"), ("storage.k8s.io", "CSINode")),
         *(("rbac.authorization.k8s.io", "RoleBinding"), ("rbac.authorization.k8s.io", "ClusterRoleBinding")),
     ),

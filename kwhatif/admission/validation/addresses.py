@@ -47,6 +47,33 @@ def ip_rules(text: str, features: Features) -> list[str]:
     return ["must not have leading 0s"] if _padded(text) else []
 
 
+def standard_ip_rules(text: str) -> list[str]:
+    """What is wrong with an address that has to be in its usual form, in every minor."""
+    address = read_address(text)
+    if address is None:
+        return [_NO_ADDRESS]
+    wrong = ["must not have leading 0s"] if _padded(text) else []
+    wrong += ["must not be an IPv4-mapped IPv6 address"] if _mapped(text) else []
+    return wrong or ([] if text == str(address) else [f'must be in canonical form ("{address}")'])
+
+
+def special_address_rules(text: str) -> list[str]:
+    """What keeps an address from being somebody's in the network; nothing of what is no address."""
+    address = read_address(text)
+    if address is None:
+        return []
+    local_multicast = address.is_multicast and (
+        int(address) >> 8 == 0xE00000 if address.version == 4 else (int(address) >> 112) & 0xF == 2
+    )
+    found = (
+        (address.is_unspecified, f"may not be unspecified ({text})"),
+        (address.is_loopback, "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
+        (address.is_link_local, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
+        (local_multicast, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
+    )
+    return [why for bad, why in found if bad]
+
+
 def read_network(text: str) -> tuple[Address, Network] | None:
     """The address before the slash, and the network that it is in."""
     before, slash, bits = text.partition("/")
@@ -60,17 +87,27 @@ def read_network(text: str) -> tuple[Address, Network] | None:
 
 def network_rules(text: str, features: Features) -> list[str]:
     """What is wrong with a network in CIDR notation."""
+    if read_network(text) is None:
+        return [_NO_NETWORK]
+    return _strict_network_rules(text) if features.strict_addresses else []
+
+
+def standard_network_rules(text: str) -> list[str]:
+    """What is wrong with a network that has to be in its usual form, in every minor."""
     found = read_network(text)
     if found is None:
         return [_NO_NETWORK]
-    if not features.strict_addresses:
-        return []
+    usual = str(found[1])
+    return _strict_network_rules(text) or ([] if text == usual else [f'must be in canonical form ("{usual}")'])
+
+
+def _strict_network_rules(text: str) -> list[str]:
     before, _, bits = text.partition("/")
     if _padded(before) or (bits != "0" and bits.startswith("0")):
         return ["must not have leading 0s in IP or prefix length"]
     if _mapped(before):
         return ["must not have an IPv4-mapped IPv6 address"]
-    address, network = found
+    address, network = ip_address(before), ip_network(text, strict=False)
     return [] if address == network.network_address else ["must not have bits set beyond the prefix length"]
 
 

@@ -37,8 +37,8 @@ class Problems:
         """Something is wrong with a value that is not worth showing."""
         self._note(path, "Invalid value", why)
 
-    def duplicate(self, path: str, value: Any) -> None:
-        self._note(path, f"Duplicate value: {_shown(value)}", "")
+    def duplicate(self, path: str, value: Any, why: str = "") -> None:
+        self._note(path, f"Duplicate value: {_shown(value)}", why)
 
     def unsupported(self, path: str, value: Any, supported: Iterable[str]) -> None:
         self._note(

@@ -39,6 +39,11 @@ def check_usual_metadata(problems: Problems, obj: Object) -> None:
     _check(problems, obj, path_segment)
 
 
+def check_named(problems: Problems, obj: Object, rule: Callable[[str], list[str]]) -> None:
+    """Metadata of a kind with a rule of its own for names."""
+    _check(problems, obj, rule)
+
+
 def check_annotations(problems: Problems, annotations: Mapping[str, Any] | None, path: str) -> None:
     """Keys as those of labels, but for capitals in their domains; all of them together have a limit."""
     size = 0

@@ -189,13 +189,17 @@ def _cinder(problems: Problems, source: Object, path: str) -> None:
 
 def check_csi_driver(problems: Problems, source: Object, path: str) -> None:
     """The name of the driver, of a volume in a pod or of a persistent one."""
-    driver = source.get("driver") or ""
-    if not driver:
-        problems.required(f"{path}.driver")
-    else:
-        if len(driver.encode()) > 63:
-            problems.too_long(f"{path}.driver", 63)
-        problems.invalid(f"{path}.driver", driver, *dns_subdomain(driver.lower()))
+    check_driver_name(problems, source.get("driver") or "", f"{path}.driver")
+
+
+def check_driver_name(problems: Problems, name: str, path: str) -> None:
+    """The name of what drives storage or devices."""
+    if not name:
+        problems.required(path)
+        return
+    if len(name.encode()) > 63:
+        problems.too_long(path, 63)
+    problems.invalid(path, name, *dns_subdomain(name.lower()))
 
 
 def _csi(problems: Problems, source: Object, path: str) -> None:

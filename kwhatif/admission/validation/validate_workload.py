@@ -133,7 +133,24 @@ def _set_template(problems: Problems, spec: Object) -> None:
     check_pod_annotations(problems, metadata, pod, "spec.template.annotations")
 
 
+def _pod_template(problems: Problems, obj: Object) -> None:
+    check_metadata(problems, obj)
+    check_template(problems, obj, "template")
+
+
+def _revision(problems: Problems, obj: Object) -> None:
+    check_metadata(problems, obj)
+    number, data = obj.get("revision") or 0, obj.get("data")
+    if number < 0:
+        problems.invalid("revision", number, "must be greater than or equal to 0")
+    if data is None:
+        problems.required("data", "data is mandatory")
+    elif not isinstance(data, dict):
+        problems.required("data", "data must be a valid JSON object")
+
+
 CHECKERS = {
+    "ControllerRevision": _revision,
     "Pod": check_pod,
     "Deployment": _deployment,
     "ReplicaSet": _replica_set,
@@ -142,4 +159,5 @@ CHECKERS = {
     "DaemonSet": _daemon_set,
     "Job": check_job,
     "CronJob": check_cron_job,
+    "PodTemplate": _pod_template,
 }

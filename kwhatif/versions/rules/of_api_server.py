@@ -17,3 +17,6 @@ class ApiServerRules:
         "kube_features.go",
         "a job that is suspended again may change its resources and what decides about nodes",
     )
+    endpoints_are_deprecated = SERVER.since(
+        "1.33", "kube_features.go", "whoever writes Endpoints is warned that EndpointSlices take their place"
+    )

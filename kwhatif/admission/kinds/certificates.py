@@ -1,0 +1,103 @@
+"""Requests for certificates. What is in one, and whether its own key has signed it, is not read.
+
+Upstream: pkg/apis/certificates/validation/validation.go, pkg/registry/certificates/certificates/strategy.go.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Callable
+
+from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.kinds.strategy import Strategy
+from kwhatif.admission.request import Request
+from kwhatif.admission.validation.name_rules import dns_label, dns_subdomain
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.validate_metadata import check_named
+
+_USAGES = (
+    *("any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment"),
+    *("decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel"),
+    *("ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime"),
+    *("server auth", "signing", "timestamping"),
+)
+_PEM = re.compile(rb"-----BEGIN CERTIFICATE REQUEST-----\r?\n.*?\n-----END CERTIFICATE REQUEST-----", re.DOTALL)
+_NO_PEM = "PEM block type must be CERTIFICATE REQUEST"
+_LEGACY = "kubernetes.io/legacy-unknown"
+_SHORTEST, _LONGEST_DOMAIN, _LONGEST_SIGNER = 600, 253, 253 + 253 + 63 + 2
+
+
+def _request_defaults(request: Request, spec: Object) -> None:
+    """Who asks is written down by the server, and nobody creates a request that is approved already."""
+    for key in ("username", "uid", "groups", "extra"):
+        spec.pop(key, None)
+    if request.old is None:
+        request.object.pop("status", None)
+
+
+def _unread(request: Request) -> Refused | None:
+    effect = "a server refuses what is no sound request, or is not signed by its own key"
+    request.doubt("Validation", f"what CertificateSigningRequest {request.named_as} asks for is not read", effect)
+    return None
+
+
+def _check_request(problems: Problems, obj: Object) -> None:
+    check_named(problems, obj, lambda name: [])
+    spec = obj["spec"]
+    text, usages, signer = spec.get("request") or "", spec.get("usages") or [], spec.get("signerName") or ""
+    try:
+        found = _PEM.search(b64decode(text))
+    except (Error, ValueError):
+        found = None
+    if found is None:
+        problems.invalid("spec.request", text, _NO_PEM)
+    if not usages:
+        problems.required("spec.usages")
+    for i, usage in enumerate(usages):
+        if usage not in _USAGES:
+            problems.unsupported(f"spec.usages[{i}]", usage, _USAGES)
+    for i, usage in enumerate(usages):
+        if usage in usages[:i]:
+            problems.duplicate(f"spec.usages[{i}]", usage)
+    if signer == _LEGACY:
+        problems.invalid("spec.signerName", signer, "the legacy signerName is not allowed via this API version")
+    else:
+        _signer(problems, signer, "spec.signerName")
+    seconds = spec.get("expirationSeconds")
+    if seconds is not None and seconds < _SHORTEST:
+        why = "may not specify a duration less than 600 seconds (10 minutes)"
+        problems.invalid("spec.expirationSeconds", seconds, why)
+
+
+def _signer(problems: Problems, name: str, path: str) -> None:
+    """A domain and a path, of labels each."""
+    if not name:
+        problems.required(path)
+        return
+    domain, slash, rest = name.partition("/")
+    if not slash or "/" in rest:
+        why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
+        problems.invalid(path, name, why)
+        return
+    if len(domain.encode()) > _LONGEST_DOMAIN:
+        problems.too_long(path, _LONGEST_DOMAIN)
+    _labels(problems, domain, path, dns_label)
+    if "." not in domain:
+        problems.invalid(path, domain, "should be a domain with at least two segments separated by dots")
+    _labels(problems, rest, path, dns_subdomain)
+    if len(name.encode()) > _LONGEST_SIGNER:
+        problems.too_long(path, _LONGEST_SIGNER)
+
+
+def _labels(problems: Problems, text: str, path: str, rule: Callable[[str], list[str]]) -> None:
+    """What is wrong with the first label that is wrong."""
+    bad = next((label for label in text.split(".") if rule(label)), None)
+    if bad is not None:
+        problems.invalid(path, text, *(f'validating label "{bad}": {why}' for why in rule(bad)))
+
+
+STRATEGIES = {
+    "CertificateSigningRequest": Strategy(_request_defaults, _check_request, allocate=_unread),
+}

@@ -1,0 +1,72 @@
+"""Nodes.
+
+Upstream: pkg/apis/core/validation/validation.go, pkg/apis/core/v1/defaults.go, pkg/registry/core/node/strategy.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.admission.answer import Object
+from kwhatif.admission.kinds.strategy import Strategy
+from kwhatif.admission.plugins.container_amounts import amounts
+from kwhatif.admission.request import Request, each
+from kwhatif.admission.validation.addresses import network_rules, network_warnings, read_network
+from kwhatif.admission.validation.name_rules import check_label_key, label_value
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.validate_metadata import check_metadata
+from kwhatif.admission.validation.validate_resources import check_quantity
+
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def _defaults(request: Request, spec: Object) -> None:
+    """The first of a node's networks has a field of its own."""
+    if spec.get("podCIDR") and not spec.get("podCIDRs"):
+        spec["podCIDRs"] = [spec["podCIDR"]]
+
+
+def _check(problems: Problems, obj: Object) -> None:
+    check_metadata(problems, obj)
+    spec, status = obj["spec"], obj.get("status") or {}
+    check_taints(problems, each(spec, "taints"), "metadata.taints")
+    for key in ("capacity", "allocatable"):
+        for name, amount in sorted(amounts(status.get(key)).items()):
+            check_quantity(problems, name, amount, f"status.{key}.{name}")
+    networks = spec.get("podCIDRs") or []
+    for i, text in enumerate(networks):
+        problems.invalid(f"spec.podCIDRs[{i}]", text, *network_rules(text, problems.features))
+    if len(networks) > 1:
+        families = {found[0].version for found in map(read_network, networks) if found is not None}
+        if len(networks) > 2 or len(families) < 2:
+            problems.invalid("spec.podCIDRs", networks, "may specify no more than one CIDR for each IP family")
+
+
+def check_taints(problems: Problems, taints: list[Object], path: str) -> None:
+    seen: set[tuple[str, str]] = set()
+    for i, taint in enumerate(taints):
+        where = f"{path}[{i}]"
+        key, value, effect = (taint.get(part) or "" for part in ("key", "value", "effect"))
+        check_label_key(problems, key, f"{where}.key")
+        wrong = label_value(value)
+        problems.invalid(f"{where}.value", value, *([";".join(wrong)] if wrong else []))
+        if not effect:
+            problems.required(f"{where}.effect")
+        elif effect not in _EFFECTS:
+            problems.unsupported(f"{where}.effect", effect, _EFFECTS)
+        if (key, effect) in seen:
+            problems.duplicate(where, taint, "taints must be unique by key and effect pair")
+        seen.add((key, effect))
+
+
+def _warnings(obj: Object, old: Object | None) -> Iterator[str]:
+    spec = obj.get("spec") or {}
+    if spec.get("configSource") is not None:
+        yield "spec.configSource: the feature is removed"
+    if spec.get("externalID"):
+        yield "spec.externalID: this field is deprecated, and is unused by Kubernetes"
+    for i, text in enumerate(spec.get("podCIDRs") or ()):
+        yield from network_warnings(f"spec.podCIDRs[{i}]", text)
+
+
+STRATEGIES = {"Node": Strategy(_defaults, _check, warnings=_warnings)}
