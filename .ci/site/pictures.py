@@ -43,7 +43,7 @@ class Picture:
         lines = self.text.rstrip("\n").split("\n")
         shown = lines[:MOST_LINES] + (["..."] if len(lines) > MOST_LINES else [])
         console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, legacy_windows=False)
-        console.print(Text.from_ansi(f"$ {self.command}\n" + "\n".join(shown)), soft_wrap=True)
+        console.print(Text.from_ansi("\n".join(shown)), soft_wrap=True)
         drawn = console.export_svg(title="kwhatif", unique_id=f"t{self.name.removeprefix('pictures/')[:8]}")
         return _FONTS.sub("", drawn)
 
