@@ -11,9 +11,10 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from kwhatif.api.kinds import READ, Kind
+from kwhatif.api.kinds import READ, Kind, kind_named
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.redaction import redact_documents
+from kwhatif.redaction.recorded_lines import LineRedactor
 from kwhatif.snapshot.live.asker import Asker
 from kwhatif.snapshot.live.listing import ListReader
 from tests.planted import planted
@@ -102,6 +103,67 @@ def test_redaction_leaves_no_secret_of_any_form_but_those_that_its_page_names(fo
         for found in re.findall(hunted, json.dumps(redacted))
     }
     assert left == STAYS.get(form, set())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_redacted_lines_of_a_recording_hold_no_secret_that_a_redacted_snapshot_does_not(form: str) -> None:
+    make, hunted = FORMS[form]
+    places: dict[str, str] = {}
+
+    def secret(place: str) -> str:
+        text = make(len(places))
+        places[text] = place
+        return f'device.driver == "{text}"' if place.endswith("cel.expression") else text
+
+    lines: list[dict[str, Any]] = [
+        {"kind": "ClusterSnapshot", "cluster": {"source": secret("source"), "unreadable": {"Pod": secret("why")}}},
+    ]
+    for kind in (*READ, kind_named("Event")):
+        obj = planted(kind, secret)
+        if obj is None:
+            continue
+        path = f"{obj['apiVersion']}/{kind.plural}"
+        lines.append({"kind": path, "list": {"metadata": {"resourceVersion": secret("list")}, "items": [obj]}})
+        lines += [{"kind": path, "event": {"type": type_, "object": obj}} for type_ in ("ADDED", "DELETED")]
+        lines.append({"kind": path, "missing": {"since": 1.0, "why": secret("why")}})
+    texts = [json.dumps({"at": 1.0, **line}).encode() for line in lines]
+    redactor = LineRedactor(None, lambda translation: None)
+    # Some at a time, so that they meet names that those before did not know.
+    told = b"".join(text for i in range(0, len(texts), 40) for text in redactor.lines(texts[i : i + 40])).decode()
+    assert told.count("\n") == len(texts)
+    left = {
+        next((place.rpartition(".")[2] for text, place in places.items() if found in text), found)
+        for found in re.findall(hunted, told)
+    }
+    # Versions are numbers that order all changes.
+    assert left - {"resourceVersion", "list"} == STAYS.get(form, set())
+
+
+SAID = [
+    (
+        "0/5 nodes are available: 1 Insufficient zqx.com/gpu, 2 node(s) had untolerated taint {zqx: zqx2}. preemption: "
+        "0/5 nodes are available: 5 Preemption is not helpful for scheduling.",
+        True,
+    ),
+    ('0/120000 nodes are available: persistentvolumeclaim "zqx-5" not found.', True),
+    ("Successfully assigned zqx/zqx-0 to zqx-node", True),
+    ("Preempted by pod 1a2b-zqx on node zqx-node", True),
+    ("waiting for scheduling gates: [zqx.com/hold]", True),
+    ('running "ZqxPlugin" filter plugin: zqx cannot be reached at 10.1.2.3:4433 with token hunter2', False),
+]
+
+
+@pytest.mark.parametrize(("text", "known"), SAID)
+def test_what_a_scheduler_says_keeps_its_own_words_and_loses_all_names(text: str, known: bool) -> None:
+    obj = {"metadata": {"name": "e"}, "reason": "FailedScheduling", "message": text, "involvedObject": {"kind": "Pod"}}
+    line = json.dumps({"at": 1.0, "kind": "v1/events", "event": {"type": "ADDED", "object": obj}}).encode()
+    (told,) = LineRedactor(None, lambda translation: None).lines([line])
+    said = json.loads(told)["event"]["object"]["message"]
+    assert not re.search("(?i)zqx|hunter2|token|10.1.2.3|1a2b", said)
+    if known:
+        own = re.compile(r"[a-z]*zqx[-.a-z0-9]*(/[-a-z0-9]+)?|1a2b-zqx")
+        pseudonym = re.compile(r"\b[a-z]{1,2}[0-9]{3,}([-.][a-z0-9]+)*(/[-a-z0-9]+)?|node-[0-9]{4,}|[0-9]{8}-[-0-9]+")
+        assert pseudonym.sub("*", said) == own.sub("*", text)
 
 
 def test_texts_that_expressions_measure_stay_and_others_go() -> None:

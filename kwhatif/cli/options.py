@@ -54,6 +54,11 @@ SnapshotFiles = Annotated[
     list[str],
     argument(metavar="FILE", help="A snapshot, or files and directories as kubectl prints them."),
 ]
+Redact = Annotated[bool, typer.Option("--redact", help="Replace all names by pseudonyms, as 'snapshot redact' does.")]
+RedactedBy = Annotated[
+    str | None,
+    option("--translation", metavar="FILE", help="With --redact: which pseudonym stands for what. Not to be shared."),
+]
 SnapshotOutput = Annotated[
     str,
     option(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import msgspec
 
 from kwhatif.cli.options import option
 from kwhatif.errors import InputError, UsageError
@@ -14,6 +17,8 @@ from kwhatif.whatif.stages.notes import Notes
 if TYPE_CHECKING:
     from kwhatif.redaction import Translation
     from kwhatif.snapshot.format.model import Snapshot
+    from kwhatif.snapshot.live.growing import Treat
+    from kwhatif.snapshot.read.lines import Lines
 
 T = TypeVar("T")
 
@@ -25,6 +30,12 @@ TranslationFile = Annotated[
         help="Which pseudonym stands for what; made if it is not there, added to if it is. Not to be shared.",
     ),
 ]
+
+
+def check_together(*, redact: bool, translation: str | None) -> None:
+    """Raises UsageError if only one of --redact and --translation is given."""
+    if redact != (translation is not None):
+        raise UsageError("--redact and --translation go together: the names that are replaced are kept in that file")
 
 
 def check_apart(translation: str, output: str) -> None:
@@ -74,3 +85,55 @@ def with_translation(path: str, notes: Notes, how: Callable[[Translation | None]
     if not there:
         notes.note(f"{path} says which pseudonym stands for what: keep it, and do not share it")
     return made
+
+
+def with_redacted_lines(path: str, notes: Notes, write: Callable[[Treat], T]) -> T:
+    """What ``write`` makes that has lines of a recording redacted.
+
+    The translation in ``path`` always has the pseudonyms of a line before that is written.
+    """
+    from kwhatif.redaction import write_translation
+    from kwhatif.redaction.recorded_lines import LineRedactor
+
+    def keep(translation: Translation) -> None:
+        try:
+            write_translation(translation, path)
+        except InputError as error:
+            raise OSError(0, f"{path}: {error.problem}") from error
+
+    def how(before: Translation | None) -> tuple[T, Translation]:
+        redactor = LineRedactor(before, keep)
+        made = write(redactor.lines)
+        for key in sorted(redactor.compared_late):
+            notes.warn(
+                f"values of the label {key} are compared as numbers since some moment of the recording: before that, "
+                "numbers of more than three digits do not count"
+            )
+        return made, redactor.translation
+
+    return with_translation(path, notes, how)
+
+
+def copied(lines: Lines, output: str, treat: Treat) -> None:
+    """Write lines of a recording as they are treated to a new file. Raises InputError."""
+    from kwhatif.snapshot.foreign.recording_lines import Line, decoded
+    from kwhatif.snapshot.live.growing import RecordingFile
+
+    try:
+        file = RecordingFile(output, treat)
+    except FileExistsError:
+        raise InputError("is there already; a recording is not written over another file", source=output) from None
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", source=output) from None
+    try:
+        for _, text, line in decoded(lines, Line[msgspec.Raw]):
+            if line.cluster is not None and line.cluster.redacted:
+                raise InputError("is redacted already: there are no names left to replace", source=lines.name)
+            file.add(partial(bytes, text))
+    except BaseException:
+        file.remove()
+        raise
+    file.close()
+    if file.failed:
+        file.remove()
+        raise InputError(f"cannot be written: {file.failed.strerror or file.failed}", source=output)

@@ -9,10 +9,10 @@ import typer
 
 from kwhatif.cli.cluster_options import DumpOptions
 from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import SnapshotOutput, option
+from kwhatif.cli.options import Redact, RedactedBy, SnapshotOutput
 from kwhatif.cli.output import say
 from kwhatif.cli.progress_line import Watching
-from kwhatif.cli.redaction import check_apart, redacted_snapshot
+from kwhatif.cli.redaction import check_apart, check_together, redacted_snapshot
 from kwhatif.errors import ClusterError, UsageError
 from kwhatif.whatif.stages.notes import Notes
 
@@ -38,22 +38,14 @@ def dump(
     strict: Annotated[
         bool, typer.Option("--strict", help="Write nothing if a kind may not be read or lists do not fit together.")
     ] = False,
-    redact: Annotated[
-        bool, typer.Option("--redact", help="Replace all names by pseudonyms, as 'snapshot redact' does.")
-    ] = False,
-    translation: Annotated[
-        str | None,
-        option(
-            "--translation", metavar="FILE", help="With --redact: which pseudonym stands for what. Not to be shared."
-        ),
-    ] = None,
+    redact: Redact = False,
+    translation: RedactedBy = None,
 ) -> None:
     """Read a live cluster into a snapshot: what scheduling reads, and no secrets.
 
     Exit codes: 0 good (kinds that may not be read are named in the file and here), 2 nothing could be written.
     """
-    if redact != (translation is not None):
-        raise UsageError("--redact and --translation go together: the names that are replaced are kept in that file")
+    check_together(redact=redact, translation=translation)
     connection, wanted = cluster.connection(), cluster.wanted(retries)
     _check_writable(output)
     if translation is not None:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kwhatif.cli.cluster_options import DumpOptions
 from kwhatif.cli.grouped import Without, grouped
-from kwhatif.cli.options import option, seconds
+from kwhatif.cli.options import Redact, RedactedBy, option, seconds
 from kwhatif.cli.output import say
 from kwhatif.cli.progress_line import Watching
+from kwhatif.cli.redaction import check_apart, check_together, with_redacted_lines
 from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.notes import Notes
 
 if TYPE_CHECKING:
+    from kwhatif.snapshot.live.growing import Treat
     from kwhatif.snapshot.live.recorder import Counts, Recorded, Recorder
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -40,6 +43,8 @@ def record(
     length: Annotated[
         str | None, option("--for", metavar="TIME", help="How long, such as 8h. Default: until it is stopped.")
     ] = None,
+    redact: Redact = False,
+    translation: RedactedBy = None,
 ) -> None:
     """Write down a live cluster's objects, then every change, until stopped (Ctrl-C, SIGTERM) or --for is over.
 
@@ -50,34 +55,39 @@ def record(
     """
     from kwhatif.snapshot.live.recorder import Recorder
 
+    check_together(redact=redact, translation=translation)
     limit = None if length is None else seconds(length, "--for")
     watching = Watching()
     recorder = Recorder(
         cluster.connection(),
         cluster.wanted(),
-        **({} if limit is None else {"seconds": limit}),
+        seconds=TIMEOUT_MAX if limit is None else limit,
         progress=watching.progress,
         tell=watching.tell,
         shown=lambda counts: watching.show(f"recording: {_in_words(counts)}"),
     )
+    notes = Notes()
     try:
-        recorded = _until_stopped(recorder, output)
+        if translation is None:
+            recorded = _until_stopped(recorder, output)
+        else:
+            check_apart(translation, output)
+            recorded = with_redacted_lines(translation, notes, lambda lines: _until_stopped(recorder, output, lines))
     finally:
         watching.end()
-    notes = Notes()
     _summarize(recorded, output, notes)
     say(notes)
     if recorded.failed:
         raise UsageError(f"{output}: cannot be written any more: {recorded.failed}: {recorded.lost:,} lines are lost")
 
 
-def _until_stopped(recorder: Recorder, output: str) -> Recorded:
+def _until_stopped(recorder: Recorder, output: str, treat: Treat | None = None) -> Recorded:
     """What was recorded. Raises UsageError if the file cannot be made."""
     if output == "-":
         raise UsageError("-o: expected a file, found '-': a recording is written piece by piece")
     with _on_signals(recorder.stop.set):
         try:
-            return recorder.record(output)
+            return recorder.record(output, treat)
         except FileExistsError:
             raise UsageError(f"{output}: is there already; a recording is not written over another file") from None
         except OSError as error:

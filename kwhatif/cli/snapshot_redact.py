@@ -8,7 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from kwhatif.cli.options import AnyNamespace, argument, option
-from kwhatif.cli.redaction import TranslationFile, check_apart, redacted_snapshot, with_translation
+from kwhatif.cli.redaction import (
+    TranslationFile,
+    check_apart,
+    copied,
+    redacted_snapshot,
+    with_redacted_lines,
+    with_translation,
+)
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -27,7 +34,8 @@ def redact(
             "-o",
             "--output",
             metavar="FILE",
-            help="Where to write: .yaml for manifests; .json, .json.gz, .json.zst or '-' for a snapshot.",
+            help="Where to write: .yaml for manifests; .json, .json.gz, .json.zst or '-' for a snapshot; .jsonl, "
+            ".jsonl.gz or .jsonl.zst for a recording.",
         ),
     ],
     translation: TranslationFile,
@@ -44,7 +52,9 @@ def redact(
     check_stdin(*files)
     check_apart(translation, output)
     notes = Notes()
-    if output.endswith(_MANIFESTS):
+    if output.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl"):
+        _recording(files, output, translation, notes)
+    elif output.endswith(_MANIFESTS):
         _manifests(files, output, translation, namespace, notes)
     else:
         _snapshot(files, output, translation, namespace, notes)
@@ -60,6 +70,16 @@ def _snapshot(files: list[str], output: str, translation: str, namespace: str | 
     if not snapshot.objects.of(Node):
         notes.warn(f"{snapshot.source}: holds no nodes; to redact manifests, write to a file that ends in .yaml")
     write_snapshot(redacted_snapshot(snapshot, translation, notes), output)
+
+
+def _recording(files: list[str], output: str, translation: str, notes: Any) -> None:
+    from kwhatif.errors import UsageError
+    from kwhatif.snapshot.foreign.recorded_moment import recording_in
+
+    found = recording_in(files[0]) if len(files) == 1 else None
+    if found is None or not found[1].is_end:
+        raise UsageError(f"-o {output}: that is a recording, which is made of one other recording, without a moment")
+    with_redacted_lines(translation, notes, lambda redact: copied(found[0], output, redact))
 
 
 def _manifests(files: list[str], output: str, translation: str, namespace: str | None, notes: Any) -> None:

@@ -28,7 +28,7 @@ _NO_ADDRESS = frozenset({"", "0.0.0.0", "::", "127.0.0.1", "::1"})
 
 _OCTETS = r"[0-9]{1,3}"
 # Words; and addresses, also with dashes, as clouds put them into names, which are one word.
-_WORD = re.compile(
+WORD = re.compile(
     rf"(?<![^\W_])(?:{_OCTETS}(?:\.{_OCTETS}){{3}}|(?:ip-)?{_OCTETS}(?:-{_OCTETS}){{3}})(?![^\W_])|[^\W_]+"
 )
 _CODE = re.compile("[a-z]{1,2}[0-9]{3,}")
@@ -82,12 +82,15 @@ class Names:
         self.looking_inside: set[str] = set()
         self.known: defaultdict[str, dict[str, str]] = defaultdict(dict)
         self._values: dict[tuple[str, str], str] = {}
+        self._compared = len(translation.numeric)
 
     def settled(self) -> bool:
         """Whether nothing was collected that has no pseudonym yet; if there was, it has one from now on."""
-        found = self.translation.settle()
-        self.known.clear()
-        self._values.clear()
+        compared, self._compared = self._compared, len(self.translation.numeric)
+        found = self.translation.settle() or compared != self._compared
+        if found:
+            self.known.clear()
+            self._values.clear()
         return not found
 
     # --- names of objects and whatever else is free to choose
@@ -247,11 +250,11 @@ class Names:
     # --- words
 
     def _words(self, words: Ordered, raw: str) -> str:
-        return _WORD.sub(lambda found: _coded(words, found[0]), raw)
+        return WORD.sub(lambda found: _coded(words, found[0]), raw)
 
     def _short(self, words: Ordered, raw: str, longest: int = _LONGEST_LABEL) -> str:
         """As ``_words``, but a name that would become longer than upstream lets it be is taken for a single word."""
-        if raw in words.codes and not _WORD.fullmatch(raw):
+        if raw in words.codes and not WORD.fullmatch(raw):
             return words.codes[raw]
         coded = self._words(words, raw)
         return words.code(raw) if len(raw) <= longest < len(coded) else coded

@@ -106,19 +106,18 @@ def _snapshot(snapshot: Snapshot, names: Names) -> Snapshot:
         for kind, listed in sorted(snapshot.whole.items())
         if kind in KEPT_WHOLE
     }
-    version = _VERSION.match(snapshot.kubernetes_version or "")
     return Snapshot(
         objects=objects,
         whole=whole,
         source="",
-        kubernetes_version=version[0] if version else None,
+        kubernetes_version=known_version(snapshot.kubernetes_version),
         taken_at=snapshot.taken_at,
-        unreadable={kind: _reason(why) for kind, why in snapshot.unreadable.items() if kind in RULES},
+        unreadable={kind: reason(why) for kind, why in snapshot.unreadable.items() if kind in RULES},
         resource_versions={},
         inconsistencies=[f"something changed while it was read; {_WHY}"] * bool(snapshot.inconsistencies),
         dropped=[name for name in snapshot.dropped if _FIELD.fullmatch(name)],
         redacted=True,
-        scheduler=_scheduler(snapshot.scheduler, names),
+        scheduler=scheduler_info(snapshot.scheduler, names),
         autoscaler=autoscaler_info(snapshot.autoscaler, names),
     )
 
@@ -128,11 +127,19 @@ def _plain(obj: msgspec.Struct) -> Plain:
     return plain
 
 
-def _reason(why: str) -> str:
+def known_version(text: str | None) -> str | None:
+    """The version of a Kubernetes, without what a vendor puts behind it."""
+    found = _VERSION.match(text or "")
+    return found[0] if found else None
+
+
+def reason(why: str) -> str:
+    """Why something could not be read, if that is one of the usual reasons."""
     return next((known for known in _REASONS if why.startswith(known)), _WHY)
 
 
-def _scheduler(info: SchedulerInfo | None, names: Names) -> SchedulerInfo | None:
+def scheduler_info(info: SchedulerInfo | None, names: Names) -> SchedulerInfo | None:
+    """What is known of the scheduler."""
     if info is None:
         return None
     gates = {gate: on for gate, on in (info.feature_gates or {}).items() if gate in GATES}

@@ -69,6 +69,13 @@ class Translation:
     def empty(self) -> bool:
         return not (self.words.codes or self.resources.codes or self.nodes.codes or self.pools.codes)
 
+    @property
+    def size(self) -> int:
+        """How many pseudonyms there are."""
+        ordered = (self.words, self.resources, self.nodes, self.pools)
+        numbered = (self.uids, self.addresses)
+        return sum(len(part.codes) for part in ordered) + sum(len(part.numbers) for part in numbered)
+
     def copy(self) -> Translation:
         return copy.deepcopy(self)
 

@@ -125,6 +125,7 @@ class Collected:
         mine.scheduler, mine.autoscaler = mine.scheduler or told.scheduler, mine.autoscaler or told.autoscaler
         mine.unreadable |= {kind: why for kind, why in (told.unreadable or {}).items() if kind not in mine.unreadable}
         mine.dropped = sorted({*mine.dropped, *(told.dropped or ())})
+        mine.redacted = mine.redacted or bool(told.redacted)
         for kind in recorded.kinds:
             self._cover(kind.api_version(), kind.name)
         for stranger, count in recorded.strangers.items():

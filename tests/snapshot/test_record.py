@@ -189,6 +189,44 @@ def test_a_recording_of_ours_is_backtested(server: ApiServer, record: Callable[.
     assert json.loads(ran.out)["agreement"][0]["total"] == 1
 
 
+def test_names_are_replaced_before_anything_is_written(
+    server: ApiServer, record: Callable[..., Made], tmp_path: Path
+) -> None:
+    """The translation is there before the lines are, also of names that came later; what is said can be compared."""
+    late = pod("hunter3-zebra", FIRST + 1)
+    late["status"] = {
+        "conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "hunter4 is full"}
+        ]
+    }
+    server.watch(PODS, Watch((told("ADDED", pod("hunter2", FIRST)), told("ADDED", late)), "silence"))
+    process, path = started(server, tmp_path, "--redact", "--translation", str(tmp_path / "t.json")), tmp_path
+    for _ in range(3000):
+        if (path / "t.json").exists() and "zebra" in (path / "t.json").read_text():
+            break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    recording, start = load_recording(str(path / "day.jsonl.zst"))
+    assert start.redacted
+    texts = "".join(bytes(change.raw).decode() for change in (*recording.start, *recording.changes))
+    words = set(json.loads((path / "t.json").read_text())["words"])
+    assert {"hunter2", "hunter3", "hunter4", "zebra"} <= words
+    names = {obj.name for obj in load_snapshot([str(path / "day.jsonl.zst")]).objects.of(Pod)}
+    assert len(names) == 391
+    assert not any(word in texts for word in ("hunter", "zebra", "kwhatif-loop"))
+
+
+def test_a_recording_that_is_there_is_redacted_and_comes_to_the_same(tmp_path: Path) -> None:
+    day, redacted = TESTS / "data/recorded-day.jsonl.gz", tmp_path / "redacted.jsonl.zst"
+    words = ("snapshot", "redact", str(day), "--translation", str(tmp_path / "t.json"), "-o", str(redacted))
+    assert run(*words).code == 0
+    assert "is there already" in refused(*words)
+    a, b = (json.loads(run("backtest", str(path), "-o", "json").out) for path in (day, redacted))
+    assert (a["agreement"], a["texts"], a["textsAgreeing"]) == (b["agreement"], b["texts"], b["textsAgreeing"])
+
+
 # --- what goes wrong
 
 
@@ -312,11 +350,11 @@ def test_a_recording_is_not_written_over_a_file(server: ApiServer, tmp_path: Pat
 # --- how it ends
 
 
-def started(server: ApiServer, directory: Path, limit: int | None = None) -> subprocess.Popen[str]:
+def started(server: ApiServer, directory: Path, *more: str, limit: int | None = None) -> subprocess.Popen[str]:
     """A recording in a process of its own, whose files can be so large."""
     words = ("snapshot", "record", "--kubeconfig", server.kubeconfig(directory), "--chunk-size", "50")
     return subprocess.Popen(
-        [sys.executable, "-m", "kwhatif", *words, "-o", str(directory / "day.jsonl.zst")],
+        [sys.executable, "-m", "kwhatif", *words, *more, "-o", str(directory / "day.jsonl.zst")],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(TESTS.parent)},

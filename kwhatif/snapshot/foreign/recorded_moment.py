@@ -38,6 +38,10 @@ class Moment:
     at: float = math.inf
     since: float | None = None
 
+    @property
+    def is_end(self) -> bool:
+        return self == Moment()
+
     def after(self, start: float) -> float:
         """The time, if the recording begins then."""
         return self.at if self.since is None else start + self.since

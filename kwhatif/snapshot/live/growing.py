@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import gzip
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import zstandard
 
 from kwhatif.snapshot.format.drafts import Growing
+
+Treat = Callable[[Sequence[bytes]], list[bytes]]
+"""Makes other lines of some, as many or fewer. Raises OSError if that cannot go on."""
 
 EVERY = 1.0
 """So many seconds lie between two wholes."""
@@ -24,12 +27,13 @@ _ZSTD_LEVEL, _GZIP_LEVEL = 3, 6
 class RecordingFile:
     """Takes lines from any number of threads. ``failed`` is why nothing can be written any more, ``size`` in bytes.
 
-    Nothing is written unless somebody calls ``flush``, or very much waits. Raises OSError if the file is there already,
-    or cannot be made.
+    Nothing is written unless somebody calls ``flush``, or very much waits. What is written is what ``treat`` makes of
+    the lines. Raises OSError if the file is there already, or cannot be made.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, treat: Treat | None = None) -> None:
         self.failed: OSError | None = None
+        self._treat = treat
         self._file = Growing(path)
         self._pack = _packer(path)
         self._lines: list[bytes] = []
@@ -67,7 +71,7 @@ class RecordingFile:
             if not lines or self.failed:
                 return
             try:
-                self._write(lines)
+                self._write(lines if self._treat is None else self._treat(lines))
             except OSError as error:
                 self.failed = error
 

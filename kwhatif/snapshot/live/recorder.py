@@ -23,7 +23,7 @@ from kwhatif.snapshot.live.asker import Asker, Stopped
 from kwhatif.snapshot.live.autoscaler_maps import read_autoscaler
 from kwhatif.snapshot.live.dump import AT_A_TIME, Wanted, served_by, version_of
 from kwhatif.snapshot.live.following import Following
-from kwhatif.snapshot.live.growing import EVERY, RecordingFile
+from kwhatif.snapshot.live.growing import EVERY, RecordingFile, Treat
 from kwhatif.snapshot.live.listing import ListReader, Progress
 from kwhatif.snapshot.live.live_cluster import Connection, LiveCluster
 from kwhatif.snapshot.live.scheduler_info import read_scheduler
@@ -137,12 +137,13 @@ class Recorder:
         self._connection, self._wanted, self._seconds = connection, wanted, seconds
         self._progress, self._tell, self._shown = progress, tell, shown
 
-    def record(self, path: str) -> Recorded:
-        """Raises OSError if the file cannot be made, ClusterError and InputError if the cluster cannot be read at all.
+    def record(self, path: str, treat: Treat | None = None) -> Recorded:
+        """What is written is what ``treat`` makes of the lines.
 
+        Raises OSError if the file cannot be made, ClusterError and InputError if the cluster cannot be read at all.
         Then, and if it is stopped before all lists are there, no file is left behind.
         """
-        file = RecordingFile(path)
+        file = RecordingFile(path, treat)
         begun: _Begun | None = None
         try:
             with LiveCluster(self._connection) as cluster:
