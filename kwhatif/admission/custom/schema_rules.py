@@ -160,6 +160,11 @@ def rule_program(
     return program
 
 
+def asks_for_old(text: str) -> bool:
+    """Whether an expression compares a value with what it was."""
+    return _OLD.search(text) is not None
+
+
 def has_rules(schema: Any) -> bool:
     """Whether a schema has rules anywhere."""
     if isinstance(schema, dict):
@@ -212,7 +217,7 @@ def _own(value: Any, schema: Object, path: str, old: Any, *, root: bool) -> Iter
     seen = _value(value, schema, root=root)
     for rule in schema["x-kubernetes-validations"]:
         text, optional = str(rule.get("rule") or ""), bool(rule.get("optionalOldSelf"))
-        transition = _OLD.search(text) is not None
+        transition = asks_for_old(text)
         if transition and old is MISSING and not optional:
             continue
         program = rule_program(text, shape, BOOL, root=root, optional=optional)

@@ -69,7 +69,7 @@ def _check_hook(problems: Problems, hook: Object, path: str, *, mutating: bool) 
     if mutating:
         again = ("IfNeeded", "Never")
         check_choice(problems, hook.get("reinvocationPolicy"), f"{path}.reinvocationPolicy", again)
-    _check_client(problems, hook.get("clientConfig") or {}, f"{path}.clientConfig")
+    check_client(problems, hook.get("clientConfig") or {}, f"{path}.clientConfig")
     check_conditions(problems, each(hook, "matchConditions"), f"{path}.matchConditions")
 
 
@@ -99,7 +99,7 @@ def _check_reviews(problems: Problems, versions: list[str], path: str) -> None:
         problems.invalid(path, versions, f"must include at least one of {', '.join(_REVIEWS)}")
 
 
-def _check_client(problems: Problems, client: Object, path: str) -> None:
+def check_client(problems: Problems, client: Object, path: str) -> None:
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         problems.required(path, "exactly one of url or service is required")

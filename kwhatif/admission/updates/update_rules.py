@@ -140,6 +140,7 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
     "pod_updates": (("", "Pod"),),
     "workload_updates": (("apps", "StatefulSet"), ("batch", "Job")),
     "service_updates": (("", "Service"),),
+    "definition_updates": (("apiextensions.k8s.io", "CustomResourceDefinition"),),
     "other_updates": (
         *(("", "ConfigMap"), ("", "Secret"), ("", "ResourceQuota"), ("", "Node")),
         *(("networking.k8s.io", "ServiceCIDR"), ("certificates.k8s.io", "CertificateSigningRequest")),
