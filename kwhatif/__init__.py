@@ -6,8 +6,8 @@
     for placement in result.placements:
         print(placement.pod, placement.node or placement.message)
 
-``place``, ``explain``, ``expand``, ``capacity``, ``drain``, ``diff``, ``gate`` and ``autoscale`` answer as the commands
-of these names do. Files are given by their paths, manifests also as plain values, a cluster also as what
+``place``, ``explain``, ``expand``, ``capacity``, ``drain``, ``outage``, ``diff``, ``gate`` and ``autoscale`` answer as
+the commands of these names do. Files are given by their paths, manifests also as plain values, a cluster also as what
 ``load_snapshot`` makes of some. Every result has ``exit_code``, ``notes``, ``to_dict()`` (what ``-o json`` prints) and
 ``to_dicts()`` (its rows).
 
@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from kwhatif.results.expand import ExpandResult
     from kwhatif.results.explain import ExplainResult
     from kwhatif.results.gate import GateResult
+    from kwhatif.results.outage import OutageResult
     from kwhatif.results.place import PlaceResult
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.load import load_snapshot
-    from kwhatif.whatif.questions import autoscale, capacity, diff, drain, expand, explain, gate, place
+    from kwhatif.whatif.questions import autoscale, capacity, diff, drain, expand, explain, gate, outage, place
 
 __all__ = [
     "AutoscaleResult",
@@ -45,6 +46,7 @@ __all__ = [
     "ExplainResult",
     "GateResult",
     "KwhatifError",
+    "OutageResult",
     "PlaceResult",
     "Plugin",
     "Snapshot",
@@ -56,6 +58,7 @@ __all__ = [
     "explain",
     "gate",
     "load_snapshot",
+    "outage",
     "place",
 ]
 
@@ -69,10 +72,11 @@ _HOMES = {
     "results.expand": ("ExpandResult",),
     "results.explain": ("ExplainResult",),
     "results.gate": ("GateResult",),
+    "results.outage": ("OutageResult",),
     "results.place": ("PlaceResult",),
     "snapshot.format.model": ("Snapshot",),
     "snapshot.load": ("load_snapshot",),
-    "whatif.questions": ("autoscale", "capacity", "diff", "drain", "expand", "explain", "gate", "place"),
+    "whatif.questions": ("autoscale", "capacity", "diff", "drain", "expand", "explain", "gate", "outage", "place"),
 }
 
 

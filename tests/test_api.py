@@ -82,6 +82,10 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], Callable[[], Result]]] = {
         ("drain", "general-a-1", "--snapshot", CLUSTER, "--ignore-daemonsets", "--plugin", PLUGIN),
         lambda: kwhatif.drain("general-a-1", snapshot=CLUSTER, ignore_daemonsets=True, plugins=[PLUGIN]),
     ),
+    "nodes and zones that are gone": (
+        ("outage", "--snapshot", CLUSTER, "--all", "nodes,zones", "--survive", "node", "--workers", "1"),
+        lambda: kwhatif.outage(["nodes", "zones"], snapshot=CLUSTER, survive=["node"], workers=1),
+    ),
     "two versions": (
         ("diff", WEB, "--snapshot", CLUSTER, "--policy", "default@1.29", "--policy", "default@1.34", "--replay", "all"),
         lambda: kwhatif.diff(WEB, snapshot=CLUSTER, policy="default@1.29", policy_b="default@1.34", replay=["all"]),

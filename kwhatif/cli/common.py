@@ -47,13 +47,15 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 ANSWERING = frozenset(
     {
-        *("place", "explain", "diff", "gate", "capacity", "drain", "expand", "backtest", "conformance"),
+        *("place", "explain", "diff", "gate", "capacity", "drain", "outage", "expand", "backtest", "conformance"),
         *("autoscale plan", "policy validate", "snapshot validate", "snapshot diff"),
     }
 )
 """Commands whose answer may be "no"."""
 
-TAKING_MANIFESTS = frozenset({"place", "explain", "diff", "gate", "capacity", "drain", "expand", "autoscale plan"})
+TAKING_MANIFESTS = frozenset(
+    {"place", "explain", "diff", "gate", "capacity", "drain", "outage", "expand", "autoscale plan"}
+)
 
 
 def _remember_exit(wanted: bool) -> None:

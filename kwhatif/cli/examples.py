@@ -30,6 +30,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         f"general-b-1 {_CLUSTER} --ignore-daemonsets --delete-emptydir-data",
         f"topology.kubernetes.io/zone=eu-west-1a {_CLUSTER} --ignore-daemonsets --delete-emptydir-data --force",
     ),
+    "outage": (f"{_CLUSTER}", f"{_CLUSTER} --all nodes,zones --survive node"),
     "expand": (f"{_MANIFESTS}/checkout.yaml {_CLUSTER}", f"{_MANIFESTS}/checkout.yaml -o yaml"),
     "autoscale plan": (
         "samples/autoscaled/training.yaml --snapshot samples/autoscaled/cluster.yaml "

@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gate": ("gate", "May this change go into the cluster?"),
     "capacity": ("capacity", "How many more of these would fit?"),
     "drain": ("drain", "What would draining nodes do?"),
+    "outage": ("outage", "What happens when nodes, zones or pools are gone?"),
     "autoscale": ("autoscale", "Which nodes would cluster-autoscaler add or remove?"),
     "expand": ("expand", "What pods do manifests become?"),
     "snapshot": ("snapshot", "Take, convert, look at and compare snapshots."),

@@ -432,6 +432,7 @@ class Cluster:
         if bool(self.there[row]) != there:
             self.there[row] = there
             self._searched, self.comings = None, self.comings + 1
+            self.journal.append(row)
 
     @property
     def searched(self) -> IntpArray:

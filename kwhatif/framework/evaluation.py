@@ -204,7 +204,7 @@ class Evaluation:
         if self._none_passes_alone(pod):
             return True
         self.begin(pod)
-        return self.refusal is None and not self.passing(pod).any() and not self.troubled
+        return self.refusal is None and not (self.passing(pod) & self.cluster.there).any() and not self.troubled
 
     def _none_passes_alone(self, pod: PodInfo) -> bool:
         """Whether the filters that look at nodes one by one leave no node, whatever the others say.
@@ -215,7 +215,7 @@ class Evaluation:
         changed = self.cluster.changed(self._none_passed) if self._none_passed >= 0 else []
         if self._none_passed < 0 or (changed and self._node_ok[changed].any()):
             self.refresh(pod)
-            self._none_passed = -1 if self.ok.any() else len(journal)
+            self._none_passed = -1 if (self.ok & self.cluster.there).any() else len(journal)
         else:
             self._none_passed = len(journal)
         return self._none_passed >= 0

@@ -51,13 +51,14 @@ class Grouping:
 
     Rows that are alike in the columns ``alike`` share one, or each stands for itself where that is None; the columns
     ``pods`` hold names, alike but for what controllers put behind them. Groups with something in the column ``first``
-    come before all others.
+    come before all others. ``shown_by`` is the option with which the command shows every row.
     """
 
     one: str
     alike: tuple[int, ...] | None = None
     pods: tuple[int, ...] = ()
     first: int | None = None
+    shown_by: str = "--all"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from kwhatif.results.amounts import lasted, some
 from kwhatif.results.parts import Fidelity
 
 
-def fidelity_blocks(fidelity: Fidelity) -> list[Block]:
+def fidelity_blocks(fidelity: Fidelity, shown_by: str = "--all") -> list[Block]:
     """The rules and the snapshot, then the gaps: those that touch a pod asked about one by one, the others briefly."""
     lines = (standing(fidelity), *edited(fidelity.edits))
     touching = fidelity.touching
-    whole, brief = _others([gap.what for gap in fidelity.gaps if not gap.pods])
+    whole, brief = _others([gap.what for gap in fidelity.gaps if not gap.pods], shown_by)
     if not touching:
         said = [f"No gap touches these pods{f' ({others})' if others else ''}." for others in (whole, brief)]
         return [Lines((*lines, said[0]), brief=(*lines, said[1]))]
@@ -34,12 +34,12 @@ _FEW = 2
 """Kinds that the snapshot lacks, and that are named to everybody."""
 
 
-def _others(gaps: list[str]) -> tuple[str, str]:
+def _others(gaps: list[str], shown_by: str) -> tuple[str, str]:
     """Gaps that touch no pod in one sentence, the kinds that a snapshot lacks together; and with their number."""
     kinds = [gap.removeprefix(_MISSING) for gap in gaps if gap.startswith(_MISSING)]
     each = dict.fromkeys(kind for several in kinds for kind in several.split(", "))
     missing = [_MISSING + ", ".join(each)] if each else []
-    brief = [f"the snapshot lacks {len(each)} kinds; --all names them"] if len(each) > _FEW else missing
+    brief = [f"the snapshot lacks {len(each)} kinds; {shown_by} names them"] if len(each) > _FEW else missing
     more = [gap for gap in gaps if not gap.startswith(_MISSING)]
     return "; ".join([*missing, *more]), "; ".join([*more, *brief])
 

@@ -58,7 +58,7 @@ def shortened(
 
 def _cut(table: Table, grouping: Grouping, most: int) -> list[Block]:
     more = counted(len(table.rows) - most, f"more {grouping.one}")
-    return [replace(table, rows=table.rows[:most]), Lines((f"{more}; --all shows every row",))]
+    return [replace(table, rows=table.rows[:most]), Lines((f"{more}; {grouping.shown_by} shows every row",))]
 
 
 def _in_groups(table: Table, grouping: Grouping, alike: Sequence[int], most: int) -> list[Block]:
@@ -86,7 +86,7 @@ def _in_groups(table: Table, grouping: Grouping, alike: Sequence[int], most: int
             nodes=tuple(i + 1 for i in table.nodes),
             spare=tuple(i + 1 for i in table.spare),
         ),
-        Lines((f"{said}--all shows every row",)),
+        Lines((f"{said}{grouping.shown_by} shows every row",)),
     ]
 
 

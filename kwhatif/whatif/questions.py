@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kwhatif.results.expand import ExpandResult
     from kwhatif.results.explain import ExplainResult
     from kwhatif.results.gate import GateResult
+    from kwhatif.results.outage import OutageResult, Requirement
     from kwhatif.results.place import PlaceResult
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.whatif.edits.kind import Given
@@ -242,6 +243,50 @@ def drain(
 
     names = [nodes] if isinstance(nodes, str) else list(nodes)
     question = Drain(names, ignore_daemonsets, delete_emptydir_data, force)
+    return ask(question, _case(manifests, snapshot, options))
+
+
+def outage(
+    failures: Sequence[str] = (),
+    *,
+    snapshot: Source,
+    nodes: Sequence[str] = (),
+    zones: Sequence[str] = (),
+    pools: Sequence[str] = (),
+    by: Sequence[str] = (),
+    pairs: bool = False,
+    most_pairs: int = 1000,
+    seed: int = 0,
+    unreachable: bool = False,
+    survive: Sequence[str] = (),
+    require: Sequence[Requirement] = ("back",),
+    manifests: Manifests = (),
+    workers: int | None = None,
+    on: str | None = None,
+    **options: Unpack[Options],
+) -> OutageResult:
+    """What happens when nodes, zones or pools are gone? ``failures`` are words for each: ``nodes``, ``zones``...
+
+    Without words each of the three is asked about, unless ``nodes`` (names or selectors), ``zones``, ``pools``, the
+    values of labels (``by``) or ``pairs`` of nodes are named. Kinds in ``survive`` must be survived, which takes what
+    is in ``require``. ``workers`` processes are asked, or those of a cluster of machines (``on``). Pods of
+    ``manifests``, and those that edits leave without a node, are placed before.
+    """
+    from kwhatif.fleet.backs.chosen_back import back_of
+    from kwhatif.whatif.outage.failures import Wanted
+    from kwhatif.whatif.outage.question import Outage
+
+    wanted = Wanted(
+        each=tuple(failures),
+        nodes=tuple(nodes),
+        zones=tuple(zones),
+        pools=tuple(pools),
+        by=tuple(by),
+        pairs=pairs,
+        most_pairs=most_pairs,
+        seed=seed,
+    )
+    question = Outage(wanted, tuple(survive), tuple(require), unreachable, back_of(on, workers))
     return ask(question, _case(manifests, snapshot, options))
 
 

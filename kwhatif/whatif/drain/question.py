@@ -6,19 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import msgspec
-
 from kwhatif.api.core import Node
 from kwhatif.results.drain import DrainResult
-from kwhatif.results.parts import Fidelity
 from kwhatif.snapshot.chosen import chosen_nodes
-from kwhatif.whatif.autoscale.scaler import Scaler
 from kwhatif.whatif.drain.drain import drained
 from kwhatif.whatif.drain.filters import Filters
 from kwhatif.whatif.edits.cordon import cordoned
 from kwhatif.whatif.edits.draft import Draft
-from kwhatif.whatif.place.afterwards import afterwards
-from kwhatif.whatif.place.place import Placed, placed
+from kwhatif.whatif.place.placed_first import after, placed_first
 from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Answer, Case, Question
 
@@ -48,18 +43,10 @@ class Drain(Question[DrainResult]):
     def _chosen(self, case: Case) -> list[Node]:
         return [node for text in self.nodes for node in chosen_nodes(text, case.snapshot.objects.of(Node))]
 
-    def _place(self, case: Case, scaler: Scaler | None) -> Placed:
-        """Place pods: from then on the cluster is as it is afterwards."""
-        session, rollouts = case.new_session(), case.expanded.rollouts
-        before = placed(session, case.asked, rollouts=rollouts, others=case.others, scaler=scaler)
-        after = afterwards(session.snapshot, case.edited.covered, case.expanded, before.end)
-        case.edited = replace(case.edited, snapshot=after)
-        return before
-
     def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[DrainResult]:
         (case,) = cases
         scaler = case.scaler
-        before = self._place(case, scaler) if case.asked or case.expanded.rollouts else None
+        before = placed_first(case, scaler)
         self._cordon(case)
         known = case.snapshot.whole.get("DaemonSet")
         daemon_sets = None
@@ -70,18 +57,4 @@ class Drain(Question[DrainResult]):
         earlier = () if before is None else before.placements
         case.session = case.new_session()
         answer, case.after = drained(case.session, list(names), filters, scaler, earlier)
-        return answer if before is None else _after(before, answer)
-
-
-def _after(before: Placed, answer: Answer[DrainResult]) -> Answer[DrainResult]:
-    """The answer of a drain that came after pods were placed."""
-
-    def result(first: Fidelity, then: Fidelity) -> DrainResult:
-        told = dict.fromkeys((*first.gaps, *then.gaps))
-        return msgspec.structs.replace(
-            answer.result(msgspec.structs.replace(then, gaps=tuple(told))),
-            before=tuple(before.placements),
-            rollouts=before.rollouts,
-        )
-
-    return Answer([before.basis, *answer.bases], result)
+        return after(before, answer)

@@ -10,7 +10,7 @@ from kwhatif.api.core import Pod, PodSpec
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo, PodShape
 from kwhatif.scheduling.arrivals import with_claims
-from kwhatif.scheduling.replacements import Replacements
+from kwhatif.scheduling.replacements import AT_ONCE, ONCE_GONE, Replacements
 
 BOUND_TO_NODES = ("DaemonSet", "Node")
 """Controllers whose pods run on one node and want no other."""
@@ -28,15 +28,20 @@ class MadeAgain:
         self._shapes: dict[int, PodShape] = {}
         self._specs: dict[int, PodSpec] = {}
 
+    @staticmethod
+    def comes(old: PodInfo) -> bool:
+        """Whether a controller makes the pod again, elsewhere if need be."""
+        owner = old.shape.controller
+        if owner is None or owner.kind in BOUND_TO_NODES:
+            return False
+        return owner.kind in ONCE_GONE or (owner.kind in AT_ONCE and not old.shape.terminating)
+
     def of(self, lost: Iterable[PodInfo], cluster: Cluster) -> list[tuple[PodInfo, PodInfo]]:
         """Each of the pods that is made again elsewhere, with the one in its place; claims of theirs are there, too."""
         replacements = Replacements(taken=self._taken)
         found = []
         for old in lost:
-            owner = old.shape.controller
-            if owner is None or owner.kind in BOUND_TO_NODES:
-                continue
-            again = replacements.after(old.pod)
+            again = replacements.after(old.pod) if self.comes(old) else None
             if again is not None:
                 found.append((old, self._info(old, again, cluster)))
         return found

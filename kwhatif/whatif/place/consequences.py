@@ -43,7 +43,7 @@ def with_consequences(
     names = {info.key for info, _ in session.cluster.pods()} | {placement.pod for placement in placements}
     # The same process goes on, on a copy of the cluster.
     later = session.apart()
-    landings, homeless = _land(later.driver, evicted, names)
+    landings, homeless = land(later.driver, evicted, names)
     while homeless and helper is not None and helper.helps(later, [waiting(attempt) for attempt in homeless]):
         again = {attempt.pod.key: later.driver.attempt(attempt.pod) for attempt in homeless}
         found = {key: later.cluster.columns.names[each.row] for key, each in again.items() if each.row is not None}
@@ -52,7 +52,7 @@ def with_consequences(
         landings = {victim: (key, home or found.get(key, "")) for victim, (key, home) in landings.items()}
         homeless = [attempt for key, attempt in again.items() if key not in found]
     told = (
-        replace(placement, victims=tuple(_told(victim, landings) for victim in placement.victims))
+        replace(placement, victims=tuple(told_where(victim, landings) for victim in placement.victims))
         if placement.victims
         else placement
         for placement in placements
@@ -60,12 +60,13 @@ def with_consequences(
     return Aftermath(tuple(told), later, homeless)
 
 
-def _told(victim: Victim, landings: dict[str, Landing]) -> Victim:
+def told_where(victim: Victim, landings: dict[str, Landing]) -> Victim:
+    """The victim with the pod that is made again in its place, and where that lands."""
     landing = landings.get(victim.pod)
     return victim if landing is None else replace(victim, replacement=landing[0], lands_on=landing[1])
 
 
-def _land(
+def land(
     driver: Driver, evicted: Sequence[PodInfo], names: Collection[str]
 ) -> tuple[dict[str, Landing], list[Attempt]]:
     """Schedule replacements one after the other; they evict nobody.
