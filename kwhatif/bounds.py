@@ -37,6 +37,9 @@ RATIO = 1000
 RATIO_FROM = MIB
 """Until it has unpacked to so many bytes, a text may be as regular as it likes."""
 
+WHOLES = 2_000_000
+"""Members of gzip or frames of zstd in a file. A recording has one for each second: three weeks of them."""
+
 DOCUMENTS = 200_000
 """In one file. The largest clusters have 150,000 pods."""
 

@@ -293,9 +293,7 @@ READERS = {
     "api.field_types": "a file of the package",
     "fleet.backs.here": "what this run wrote for its workers",
     "scheduling.extenders.call": "certificates, to a limit",
-    "snapshot.foreign.must_gather": "a time, of so many bytes",
-    "snapshot.foreign.tree": "a version, of so many bytes",
-    "snapshot.read.files": "everything else, to a limit",
+    "snapshot.read.files": "everything else, to a limit, and what a file of a directory begins with",
     "snapshot.read.lines": "recordings, to a limit",
 }
 WRITERS = {
@@ -306,7 +304,6 @@ WRITERS = {
 DECODERS = {
     "api.decode": "under a lock: to build two at the same time is to crash",
     "api.field_types": "plain values, which need no decoder",
-    "api.json_schema": "files of our own; no thread reads one",
     "snapshot.read.json_reader": "raw texts, which need none",
     "whatif.conformance.compare": "answers of our own; no thread compares",
 }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from kwhatif.api.alike import did_you_mean
-from kwhatif.api.decode import Json, convert, decode_json
+from kwhatif.api.decode import Json, convert, decode_json, fits
 from kwhatif.api.mismatch import described, in_range, step
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.errors import InputError
@@ -102,12 +102,10 @@ def _of_quantity(type_: type[Any]) -> Schema:
 
 def strictly(value: object, type_: type[T]) -> T:
     """As ``convert``, into Structs that forbid what they do not know. Raises InputError with a ``place``."""
-    try:
-        return msgspec.convert(value, type_)
-    except (msgspec.ValidationError, NotImplementedError):
-        struct: Any = type_
+    struct: Any = type_
+    if not fits(value, type_):
         for place, text in misfits(without_nulls(value), _validator_of(struct)):
-            raise InputError(text, place=place) from None
+            raise InputError(text, place=place)
     return convert(value, type_)
 
 

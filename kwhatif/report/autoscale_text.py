@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kwhatif.report.blocks import NONE, Block, Facts, Grouping, Verdict, joined, of, titled
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.report.scale_up_text import chance_blocks
 from kwhatif.results.amounts import counted, lasted, some
-from kwhatif.results.autoscale import AutoscaleResult, NodeOutlook, PodOutlook
+from kwhatif.results.autoscale import AutoscaleResult, NodeOutlook, PodOutlook, Rejection
+
+_FEW = 8
+"""So many groups are told one by one."""
 
 
 def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
@@ -93,8 +96,22 @@ def _outlook(pod: PodOutlook) -> tuple[str, str]:
             return "waits for a later loop", f"the chosen group does not fit{where}"
         case "ignored":
             return "is left alone", pod.message
-    reasons = [f"{each.group}: {', '.join(each.reasons) or each.plugin}" for each in pod.rejections]
-    return "no group can help", "; ".join(reasons) or pod.message or NONE
+    return "no group can help", "; ".join(_by_reason(pod.rejections)) or pod.message or NONE
+
+
+def _by_reason(rejections: Sequence[Rejection]) -> Iterator[str]:
+    """Why groups don't help; of many groups those with the same reason together, or pods times groups would be told."""
+    if len(rejections) <= _FEW:
+        yield from (f"{each.group}: {_reason(each)}" for each in rejections)
+        return
+    groups: dict[str, list[str]] = {}
+    for each in rejections:
+        groups.setdefault(_reason(each), []).append(each.group)
+    yield from (f"{some(names)}: {reason}" for reason, names in groups.items())
+
+
+def _reason(rejection: Rejection) -> str:
+    return ", ".join(rejection.reasons) or rejection.plugin
 
 
 def _node(node: NodeOutlook) -> tuple[str, ...]:

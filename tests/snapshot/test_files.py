@@ -6,6 +6,8 @@ import gzip
 import io
 import os
 import sys
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from kwhatif.snapshot.read.documents import read_documents
 from kwhatif.snapshot.read.files import Text, read_paths
 from kwhatif.snapshot.read.gathering import gathered
 from kwhatif.snapshot.read.unpacking import unpacked
+from kwhatif.whatif.conformance.scenario_files import scenario_files
 
 
 def read(*paths: Path | str, max_bytes: int = bounds.SNAPSHOT_BYTES) -> list[Text]:
@@ -276,3 +279,54 @@ def test_a_name_that_cannot_be_printed_is_escaped(tmp_path: Path) -> None:
         read(f"{tmp_path}/two\nlines")
     assert len(str(caught.value).splitlines()) == 1
     assert "two\\nlines" in str(caught.value)
+
+
+# --- what would have readers wait, or work
+
+
+@pytest.mark.posix
+def test_a_pipe_that_lies_in_a_directory_is_refused_and_nobody_waits_for_it(tmp_path: Path) -> None:
+    fill(tmp_path, "dump/resources/cluster/core_v1_nodes.json")
+    pipes = ("in/a.yaml", "dump/serverversion.json", "dump/resources/ns/shop/core_v1_pods.json", "recorded/a.jsonl")
+    for pipe in pipes:
+        (tmp_path / pipe).parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(tmp_path / pipe)
+    ways = (
+        lambda: read(tmp_path / "in"),
+        lambda: gathered([str(tmp_path / "in")]),
+        lambda: tree_of(str(tmp_path / "dump")),
+        lambda: scenario_files([str(tmp_path / "recorded")]),
+    )
+    for way in ways:
+        with pytest.raises(InputError, match="a pipe or a device, which is read only if it is named by itself"):
+            bounds.in_time(60, way)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress], ids=["gzip", "zstd"])
+def test_what_is_packed_in_too_many_pieces_is_refused(
+    monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes]
+) -> None:
+    monkeypatch.setattr(bounds, "WHOLES", 100)
+    assert unpacked([pack(b"") * 100], 1000) == b""
+    with pytest.raises(InputError, match="is packed in more than 100 pieces"):
+        unpacked([pack(b"") * 101], 1000)
+
+
+def test_what_follows_a_member_of_gzip_is_not_copied_once_for_each_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    fed: list[int] = []
+    make = zlib.decompressobj
+
+    class Watched:
+        def __init__(self, wbits: int) -> None:
+            self._inner = make(wbits)
+
+        def decompress(self, data: bytes, most: int) -> bytes:
+            fed.append(len(data))
+            return self._inner.decompress(data, most)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._inner, name)
+
+    monkeypatch.setattr(zlib, "decompressobj", Watched)
+    assert unpacked([gzip.compress(b"x") * 20_000], 20_000) == b"x" * 20_000
+    assert max(fed) <= 16 * 1024

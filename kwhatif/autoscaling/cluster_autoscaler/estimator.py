@@ -236,13 +236,14 @@ def fresh_name(template: NodeTemplate, number: int) -> str:
     return f"{template.node.name}-e-{number}"
 
 
-def likely_nodes(template: NodeTemplate, pods: Iterable[PodInfo], limit: int) -> int:
+def likely_nodes(template: NodeTemplate, groups: Iterable[PodGroup], limit: int) -> int:
     """About as many nodes as the pods will need, by what they ask for: rows for more cost time to make."""
     free = template.free
     asked: Counter[str] = Counter()
-    for pod in pods:
-        asked.update(pod.shape.score_requests)
-        asked["pods"] += 1
+    for group in groups:
+        for name, amount in group.example.shape.score_requests.items():
+            asked[name] += amount * len(group.pods)
+        asked["pods"] += len(group.pods)
     needed = max((amount / free[name] for name, amount in asked.items() if free.get(name, 0) > 0), default=0.0)
     return max(min(int(1.2 * needed) + _FIRST_ROWS, limit), 1)
 

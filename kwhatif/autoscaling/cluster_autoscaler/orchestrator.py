@@ -190,7 +190,7 @@ class Orchestrator:
         """The pods that a fresh node of the group would take, one by one."""
         template = self._templates[group.name]
         limit = node_limit(self._flags, group, (), len(self._nodes))
-        count = likely_nodes(template, (pod for pods in self._groups for pod in pods.pods), limit)
+        count = likely_nodes(template, self._groups, limit)
         simulated = self._simulated.with_room_for(template, [fresh_name(template, n) for n in range(count)])
         name = fresh_name(template, 0)
         row = simulated.cluster.columns.row(name)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from kwhatif.snapshot.foreign.tree import RESOURCES, Tree, skipped, walked
-from kwhatif.snapshot.read.files import is_manifest
+from kwhatif.snapshot.read.files import first_bytes, is_manifest
 
 _CLUSTER, _NAMESPACES, _PODS = "cluster-scoped-resources", "namespaces", "pods"
 _LEVELS = 2
@@ -89,9 +89,5 @@ def _resource_of(parts: tuple[str, ...]) -> tuple[str, str]:
 
 def _begun(directory: str) -> str | None:
     """When the gathering began, by the file ``timestamp``, whose lines are times as Go prints them."""
-    try:
-        with open(os.path.join(directory, "timestamp"), "rb") as file:
-            found = _GO_TIME.match(file.read(100))
-    except OSError:
-        return None
+    found = _GO_TIME.match(first_bytes(os.path.join(directory, "timestamp"), 100))
     return b"%sT%s%s:%s".__mod__(found.groups()).decode() if found else None

@@ -11,7 +11,7 @@ from typing import TypeVar
 from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import READ
 from kwhatif.errors import InputError
-from kwhatif.snapshot.read.files import APPLE_DOUBLE, os_error
+from kwhatif.snapshot.read.files import APPLE_DOUBLE, first_bytes, os_error
 
 # Every cluster has these, and makes them again when they are deleted. Upstream:
 # pkg/controlplane/controller/systemnamespaces/system_namespaces_controller.go.
@@ -55,9 +55,8 @@ BY_PLURAL = {kind.plural: kind for kind in READ}
 def small_json(path: str, type_: type[T]) -> T | None:
     """What a small file holds; None if there is none, or it holds something else."""
     try:
-        with open(path, "rb") as file:
-            return decode_json(file.read(_SMALL), type_)
-    except (OSError, InputError):
+        return decode_json(first_bytes(path, _SMALL), type_)
+    except InputError:
         return None
 
 

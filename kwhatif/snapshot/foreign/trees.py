@@ -11,7 +11,7 @@ from kwhatif.snapshot.foreign.must_gather import must_gather
 from kwhatif.snapshot.foreign.sonobuoy import sonobuoy_results
 from kwhatif.snapshot.foreign.support_bundle import support_bundle
 from kwhatif.snapshot.foreign.tree import Tree
-from kwhatif.snapshot.read.files import Text, checked_link, os_error, read_paths
+from kwhatif.snapshot.read.files import Text, found_in, os_error, read_paths
 
 # Archives of Insights have a part that looks like a must-gather.
 RECOGNISERS = (insights_archive, must_gather, sonobuoy_results, support_bundle, cluster_info_dump)
@@ -26,7 +26,7 @@ def tree_of(path: str) -> Tree | None:
     except OSError as error:
         raise os_error(error, error.filename or path) from None
     for file in found.files if found else ():
-        checked_link(file, path)
+        found_in(path, file)
     return found
 
 

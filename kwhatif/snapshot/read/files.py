@@ -60,23 +60,36 @@ def _files(path: str) -> list[str]:
     except OSError as error:
         raise os_error(error, path) from None
     files = [os.path.join(path, name) for name in names if is_manifest(name)]
-    files = [checked_link(file, path) for file in files if not os.path.isdir(file)]
+    files = [found_in(path, file) for file in files if not os.path.isdir(file)]
     if not files:
         raise InputError("this directory has no .json, .yaml or .yml files", source=called(path))
     return files
 
 
-def checked_link(file: str, directory: str) -> str:
-    """The file that was found in a directory. Raises InputError for a link that leads out of it.
+def found_in(directory: str, file: str) -> str:
+    """The file that was found in a directory. Raises InputError for a link that leads out of it, and for a pipe or device.
 
-    Who may write to the directory need not be allowed to see whatever the reader may.
+    Who may write to the directory need not be allowed to see whatever the reader may, nor to have readers wait.
     """
     if os.path.islink(file):
         inside, target = os.path.realpath(directory), os.path.realpath(file)
         if os.path.commonpath((inside, target)) != inside:
             problem = f"a link that leads out of {called(directory)}, which is not followed"
             raise InputError(problem, source=called(file))
+    if os.path.exists(file) and not os.path.isfile(file):
+        raise InputError("a pipe or a device, which is read only if it is named by itself", source=called(file))
     return file
+
+
+def first_bytes(file: str, most: int) -> bytes:
+    """What a regular file begins with; nothing of what cannot be read, or is none."""
+    try:
+        if os.path.isfile(file):
+            with open(file, "rb") as opened:
+                return opened.read(most)
+    except OSError:
+        pass
+    return b""
 
 
 def is_manifest(name: str) -> bool:

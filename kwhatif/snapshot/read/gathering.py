@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.read.files import STDIN, called, checked_link, is_manifest, os_error
+from kwhatif.snapshot.read.files import STDIN, called, found_in, is_manifest, os_error
 
 _OF_KUSTOMIZE = ("kustomization.yaml", "kustomization.yml")
 
@@ -41,4 +41,4 @@ def _below(path: str, *, recursive: bool) -> Iterator[str]:
         folders[:] = sorted(name for name in folders if not name.startswith(".")) if recursive else []
         for name in sorted(names):
             if is_manifest(name) and not name.startswith(".") and name not in _OF_KUSTOMIZE:
-                yield checked_link(os.path.join(folder, name), path)
+                yield found_in(path, os.path.join(folder, name))

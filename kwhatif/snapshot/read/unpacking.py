@@ -17,6 +17,8 @@ _GZIP_FORMAT = 16 + zlib.MAX_WBITS
 _CHUNK = 1024**2
 # A few bytes of zstd can stand for 128 KiB, so it is fed little at a time.
 _ZSTD_SLICE = 1024
+# What follows a member of gzip is copied once for each member, so there must not be much of it.
+_GZIP_SLICE = 16 * 1024
 
 
 class CutShort(InputError):
@@ -45,7 +47,7 @@ def unpacking(chunks: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
 
     packed = True
     if head.startswith(_GZIP_MAGIC):
-        pieces = _gunzipped(counted())
+        pieces = _gunzipped(_sliced(counted(), _GZIP_SLICE))
     elif head.startswith(_ZSTD_MAGIC):
         pieces = _unzstded(counted())
     else:
@@ -59,15 +61,30 @@ def unpacking(chunks: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
         yield piece
 
 
+def _sliced(chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
+    for chunk in chunks:
+        for start in range(0, len(chunk), most):
+            yield chunk[start : start + most]
+
+
+def _wholes() -> Iterator[None]:
+    """One for each whole that a packed text consists of. Raises InputError where there are too many."""
+    for _ in range(bounds.WHOLES):
+        yield
+    raise InputError(f"is packed in more than {bounds.WHOLES:,} pieces")
+
+
 def _gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    member = None
+    member, wholes = None, _wholes()
     try:
         for chunk in chunks:
             # Between one member and the next, and after the last one, there may be zeros.
             left = chunk if member else chunk.lstrip(b"\0")
             piece = b""
             while left or len(piece) == _CHUNK:
-                member = member or zlib.decompressobj(_GZIP_FORMAT)
+                if member is None:
+                    next(wholes)
+                    member = zlib.decompressobj(_GZIP_FORMAT)
                 piece = member.decompress(left, _CHUNK)
                 yield piece
                 left = member.unconsumed_tail
@@ -80,12 +97,14 @@ def _gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _unzstded(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    frame = None
+    frame, wholes, decompressor = None, _wholes(), zstandard.ZstdDecompressor()
     try:
         for chunk in chunks:
             position = 0
             while position < len(chunk):
-                frame = frame or zstandard.ZstdDecompressor().decompressobj()
+                if frame is None:
+                    next(wholes)
+                    frame = decompressor.decompressobj()
                 piece = chunk[position : position + _ZSTD_SLICE]
                 yield frame.decompress(piece)
                 position += len(piece) - len(frame.unused_data)

@@ -13,7 +13,7 @@ import msgspec
 from kwhatif.api.decode import Json, decode_json
 from kwhatif.api.json_schema import strictly_json
 from kwhatif.errors import InputError
-from kwhatif.snapshot.read.files import Text, called, read_paths
+from kwhatif.snapshot.read.files import Text, called, found_in, read_paths
 from kwhatif.snapshot.read.json_reader import read_json
 from kwhatif.whatif.conformance.autoscaler_answers import AutoscalerScenario
 from kwhatif.whatif.conformance.karpenter_answers import KarpenterScenario
@@ -32,7 +32,7 @@ def scenario_files(paths: Sequence[str]) -> list[str]:
         found = [name for name in sorted(os.listdir(path)) if _unpacked(name).endswith(_SUFFIXES)]
         if not found:
             raise InputError("this directory has no .jsonl or .json files", source=called(path))
-        files += [os.path.join(path, name) for name in found]
+        files += [found_in(path, os.path.join(path, name)) for name in found]
     return files
 
 
