@@ -79,6 +79,12 @@ DUMP_SECONDS = 900.0
 PODS = 200_000
 """What one run may make of manifests, edits and evictions."""
 
+EXPRESSION_COST = 1_000_000_000
+"""What all expressions of one run may cost, in the units in which an API server says what a single one may."""
+
+_EACH_COSTS = 10
+_SHOWN = 60
+
 
 @dataclass
 class _PodRoom:
@@ -87,6 +93,7 @@ class _PodRoom:
 
 
 _pod_room: ContextVar[_PodRoom | None] = ContextVar("pod_room", default=None)
+_spent: ContextVar[list[int] | None] = ContextVar("spent", default=None)
 
 
 @contextmanager
@@ -117,6 +124,28 @@ def make_room(pods: int, owner: str) -> None:
         problem = f"expected no more than {room.most:,} pods in all (--max-pods), found {pods:,} of {owner}{others}"
         raise InputError(problem)
     room.made += pods
+
+
+@contextmanager
+def expressions_to_run() -> Iterator[None]:
+    """What all expressions that are run inside may cost is limited."""
+    token = _spent.set([0])
+    try:
+        yield
+    finally:
+        _spent.reset(token)
+
+
+def charge(cost: int, expression: str) -> None:
+    """Count what an expression has cost. Raises InputError once that is too much for a run."""
+    spent = _spent.get()
+    if spent is None:
+        return
+    spent[0] += cost + _EACH_COSTS
+    if spent[0] > EXPRESSION_COST:
+        shown = expression if len(expression) <= _SHOWN else f"{expression[:_SHOWN]}..."
+        problem = f"all expressions together cost more than the limit of {EXPRESSION_COST:,}, at {shown!r}"
+        raise InputError(problem)
 
 
 def in_time(seconds: float, work: Callable[[], T]) -> T:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from kwhatif.bounds import charge
 from kwhatif.cel import kubernetes, operators, standard, urls
 from kwhatif.cel.compile import Compiler, Run, Scope
 from kwhatif.cel.expression_types import Kind
@@ -41,11 +42,17 @@ class Program:
         self._run: Run = code.run
 
     def evaluate(self, values: Mapping[str, Any], limit: int) -> Any:
-        """The expression's value. Raises Fault, and OverBudget once it costs more than ``limit``."""
+        """The expression's value. Raises Fault, and OverBudget once it costs more than ``limit``.
+
+        Raises InputError if all expressions of a run cost too much.
+        """
+        scope = Scope(dict(values), limit)
         try:
-            return self._run(Scope(dict(values), limit))
+            return self._run(scope)
         except RecursionError:
             raise Fault("stack overflow") from None
+        finally:
+            charge(max(scope.cost, scope.room), self.text)
 
 
 @cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from kwhatif.cel.faults import CompileError
 
@@ -19,6 +19,9 @@ _EXPRESSION = (
 
 MOST_NESTED = 250
 """Expressions nested deeper are refused (upstream: maxRecursionDepth)."""
+
+_DEEPEST = 500
+"""A tree that is deeper, by chains of calls and operators, cannot be compiled, nor walked by functions of themselves."""
 _DIGITS_AT_MOST = 99
 """No number of so many digits fits into 64 bits, were it not for zeros in front."""
 
@@ -131,7 +134,32 @@ def _dotted(node: Node) -> str:
 
 def parse(text: str) -> Node:
     """The tree of an expression. Raises CompileError."""
-    return _Parser(text).whole()
+    try:
+        tree = _Parser(text).whole()
+    except RecursionError:
+        tree = None
+    if tree is None or _depth_of(tree) > _DEEPEST:
+        raise CompileError(text, 0, "expression recursion limit exceeded")
+    return tree
+
+
+def inner_nodes(node: Node) -> list[Node]:
+    """What an expression is made of, one step down."""
+    return [inner for name in node.__slots__ for inner in _inner(getattr(node, name))]
+
+
+def _inner(value: Any) -> list[Node]:
+    if isinstance(value, Node):
+        return [value]
+    return [node for item in value for node in _inner(item)] if isinstance(value, tuple) else []
+
+
+def _depth_of(tree: Node) -> int:
+    depth, level = 0, [tree]
+    while level:
+        depth += 1
+        level = [inner for node in level for inner in inner_nodes(node)]
+    return depth
 
 
 class _Parser:

@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from kwhatif import bounds
 from kwhatif.api.quantity import Quantity
 from kwhatif.cel.expression_types import DYN, INT, STRING, Kind, list_of, map_of
 from kwhatif.cel.faults import CompileError, Fault, OverBudget
 from kwhatif.cel.program import Program
+from kwhatif.cel.syntax import parse
 from kwhatif.cel.values import Domains, Semver
+from kwhatif.errors import InputError
 
 VARIABLES = {
     "x": DYN,
@@ -222,9 +225,32 @@ def test_what_costs_too_much_is_stopped() -> None:
         value(text, limit=50)
 
 
-def test_an_expression_nested_deeply_is_an_error_not_a_crash() -> None:
-    with pytest.raises(CompileError, match="recursion"):
-        value("(" * 3000 + "1" + ")" * 3000)
+DEEP = {
+    "parentheses": "(" * 5000 + "true" + ")" * 5000,
+    "lists": "[" * 5000 + "]" * 5000 + " == []",
+    "fields": "device" + ".a" * 5000 + " == 1",
+    "calls": "'a'" + ".trim()" * 5000 + " == 'a'",
+    "sums": "1" + " + 1" * 5000 + " > 0",
+    "conditions": "true ? true : " * 5000 + "true",
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+def test_an_expression_nested_deeply_is_an_error_not_a_crash_whoever_looks_at_it(text: str) -> None:
+    for look in (value, parse):
+        with pytest.raises(CompileError, match="recursion"):
+            look(text)
+
+
+def test_all_expressions_of_a_run_have_a_limit_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "EXPRESSION_COST", 500)
+    text = "words.all(a, words.all(b, a + b != ''))"
+    with bounds.expressions_to_run(), pytest.raises(InputError) as caught:
+        for _ in range(100):
+            value(text)
+    assert str(caught.value) == f"all expressions together cost more than the limit of 500, at {text!r}"
+    with bounds.expressions_to_run():
+        assert value(text) is True
 
 
 @pytest.mark.parametrize("terms", [1, 2, 3, 7, 2000])

@@ -15,7 +15,7 @@ from kwhatif.cel.expression_types import BOOL, DYN, INT, NULL, STRING, Kind, fit
 from kwhatif.cel.faults import CompileError, Fault, OverBudget
 from kwhatif.cel.overloads import define, merged
 from kwhatif.cel.program import Program
-from kwhatif.cel.syntax import Ident, Node, Select, parse
+from kwhatif.cel.syntax import Ident, Node, Select, inner_nodes, parse
 
 COST_LIMIT = 1_000_000
 """What one expression may cost."""
@@ -165,17 +165,6 @@ def _nodes(tree: Node) -> Sequence[Node]:
         found.append(node)
         rest += inner_nodes(node)
     return found
-
-
-def inner_nodes(node: Node) -> list[Node]:
-    """What an expression is made of, one step down."""
-    return [inner for name in node.__slots__ for inner in _inner(getattr(node, name))]
-
-
-def _inner(value: Any) -> list[Node]:
-    if isinstance(value, Node):
-        return [value]
-    return [node for item in value for node in _inner(item)] if isinstance(value, tuple) else []
 
 
 def evaluated(program: Program | str, text: str, values: Mapping[str, Any]) -> Any:

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.policies.policy_expressions import Failed, inner_nodes
+from kwhatif.admission.policies.policy_expressions import Failed
 from kwhatif.admission.policies.view import View
 from kwhatif.cel.faults import CompileError
-from kwhatif.cel.syntax import Ident, Node, Select, parse
+from kwhatif.cel.syntax import Ident, Node, Select, inner_nodes, parse
 
 Path = tuple[str, ...]
 

@@ -67,7 +67,7 @@ def _files(path: str) -> list[str]:
 
 
 def found_in(directory: str, file: str) -> str:
-    """The file that was found in a directory. Raises InputError for a link that leads out of it, and for a pipe or device.
+    """The file that was found in a directory. Raises InputError for a link that leads out of it, a pipe and a device.
 
     Who may write to the directory need not be allowed to see whatever the reader may, nor to have readers wait.
     """
