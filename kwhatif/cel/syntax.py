@@ -21,7 +21,7 @@ MOST_NESTED = 250
 """Expressions nested deeper are refused (upstream: maxRecursionDepth)."""
 
 _DEEPEST = 500
-"""A tree that is deeper, by chains of calls and operators, cannot be compiled, nor walked by functions of themselves."""
+"""A tree that is deeper, by chains of calls and operators, cannot be compiled, nor walked by who calls himself."""
 _DIGITS_AT_MOST = 99
 """No number of so many digits fits into 64 bits, were it not for zeros in front."""
 
