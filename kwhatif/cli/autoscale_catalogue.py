@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,25 +14,19 @@ from kwhatif.errors import UsageError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-File = Annotated[str, typer.Option(metavar="FILE")]
+
+def _file(name: str, help: str) -> Any:
+    return option(name, metavar="FILE", help=help)
 
 
 @app.command()
 @grouped
 def catalogue(
-    kwok: Annotated[str, option("--kwok", metavar="FILE", help="instance_types.json of the KWOK provider.")] = "",
-    types: Annotated[
-        str, option("--ec2-types", metavar="FILE", help="What aws ec2 describe-instance-types prints, as JSON.")
-    ] = "",
-    offerings: Annotated[
-        str, option("--ec2-offerings", metavar="FILE", help="What describe-instance-type-offerings prints, by zone.")
-    ] = "",
-    spot: Annotated[
-        str, option("--ec2-spot-prices", metavar="FILE", help="What describe-spot-price-history prints.")
-    ] = "",
-    prices: Annotated[
-        str, option("--on-demand-prices", metavar="FILE", help='On-demand prices by the hour: {"m5.large": 0.1}.')
-    ] = "",
+    kwok: Annotated[str, _file("--kwok", "instance_types.json of the KWOK provider.")] = "",
+    types: Annotated[str, _file("--ec2-types", "What aws ec2 describe-instance-types prints, as JSON.")] = "",
+    offerings: Annotated[str, _file("--ec2-offerings", "What describe-instance-type-offerings prints, by zone.")] = "",
+    spot: Annotated[str, _file("--ec2-spot-prices", "What describe-spot-price-history prints.")] = "",
+    prices: Annotated[str, _file("--on-demand-prices", 'On-demand prices by the hour: {"m5.large": 0.1}.')] = "",
     *,
     cluster: ClusterOptions,
 ) -> None:

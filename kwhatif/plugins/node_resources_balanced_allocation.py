@@ -21,7 +21,7 @@ from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Scope
 from kwhatif.framework.request_sums import grown_by_turns
 from kwhatif.framework.status import SKIP, Skip
 from kwhatif.golang.field_errors import Path
-from kwhatif.plugins.shared.device_totals import scores_devices, with_devices
+from kwhatif.plugins.shared.device_totals import score_scope, with_devices
 from kwhatif.plugins.shared.resource_args import ResourceSpec, weighted
 from kwhatif.versions import Features
 
@@ -66,7 +66,7 @@ class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
         return ScoredResources.of(self._resources, asked, nodes.cluster, with_defaults=False)
 
     def scopes(self, pod: PodInfo) -> tuple[Scope, Scope]:
-        return self.filter_scope, Scope.CLUSTER if scores_devices(pod, self._resources, self.handle) else Scope.ROW
+        return self.filter_scope, score_scope(pod, self._resources, self.handle)
 
     def score(self, pod: PodInfo, nodes: NodeView, state: ScoredResources) -> Int64Array:
         at = with_devices(state.on(nodes), state, nodes, self.handle)

@@ -26,7 +26,7 @@ from kwhatif.framework.interface import Handle, Plugin, Scope, Suggestion
 from kwhatif.framework.status import Rejection, Status
 from kwhatif.golang.field_errors import Path
 from kwhatif.golang.vocabulary import ConfigStruct, ResourceName
-from kwhatif.plugins.shared.device_totals import left_to_devices, scores_devices, with_devices
+from kwhatif.plugins.shared.device_totals import left_to_devices, score_scope, with_devices
 from kwhatif.plugins.shared.resource_args import (
     ResourceSpec,
     UtilizationShapePoint,
@@ -182,7 +182,7 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
         yield from roomier(pod, cluster, rows)
 
     def scopes(self, pod: PodInfo) -> tuple[Scope, Scope]:
-        return self.filter_scope, Scope.CLUSTER if scores_devices(pod, self._resources, self.handle) else Scope.ROW
+        return self.filter_scope, score_scope(pod, self._resources, self.handle)
 
     def score(self, pod: PodInfo, nodes: NodeView, state: ScoredResources) -> Int64Array:
         return self._rate(with_devices(state.on(nodes), state, nodes, self.handle), state)

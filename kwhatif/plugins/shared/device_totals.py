@@ -17,7 +17,7 @@ from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.framework.allocation import Allocation, ScoredResources
-from kwhatif.framework.interface import Handle
+from kwhatif.framework.interface import Handle, Scope
 
 
 def left_to_devices(name: str, nodes: NodeView) -> BoolArray:
@@ -37,12 +37,13 @@ def nodes_with(cluster: Cluster, resource: str) -> BoolArray:
     return np.fromiter((resource in node.status.for_pods for node in every), np.bool_, len(every))
 
 
-def scores_devices(pod: PodInfo, resources: Sequence[tuple[str, int]], handle: Handle) -> bool:
-    """Whether a resource that is scored for this pod is served by devices."""
+def score_scope(pod: PodInfo, resources: Sequence[tuple[str, int]], handle: Handle) -> Scope:
+    """That of scores by amounts: the node's own, unless a resource that is scored for this pod is served by devices."""
     if handle.cluster is None or not handle.features.extended_resources_are_scored_by_devices:
-        return False
+        return Scope.ROW
     serving = handle.cluster.devices.serving
-    return bool(serving) and any(name in serving and pod.shape.requests.get(name) for name, _ in resources)
+    devices = any(name in serving and pod.shape.requests.get(name) for name, _ in resources)
+    return Scope.CLUSTER if devices else Scope.ROW
 
 
 def with_devices(at: Allocation, resources: ScoredResources, nodes: NodeView, handle: Handle) -> Allocation:
