@@ -8,14 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.running import run
 from tests.console import Example, blocks, examples, prints
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
 
 
 TESTED_ELSEWHERE = {"edits.md", "policy.md"}
@@ -29,16 +26,17 @@ DOCUMENTS = [
 
 @pytest.mark.parametrize("example", dict.fromkeys([*examples(TEXT), *DOCUMENTS]), ids=str)
 def test_a_command_answers_with_what_the_page_shows(example: Example) -> None:
-    done = run("-m", "kwhatif", *example.arguments)
-    assert done.returncode in (0, 1), done.stderr
-    assert done.stdout
+    ran = run(*example.arguments, folder=ROOT)
+    assert ran.code in (0, 1), ran.err
+    assert ran.out
     if example.output:
-        assert prints(done.stdout, example.output), done.stdout
+        assert prints(ran.out, example.output), ran.out
 
 
 @pytest.mark.parametrize("program", blocks(TEXT, "python"))
 def test_a_program_runs(program: str) -> None:
-    done = run("-c", program)
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "shop/payments-hotfix general-b-1 ['batch/" in done.stdout
     assert "shop/orders-db-0 general-a-1 []\nshop/orders-db-1 general-" in done.stdout

@@ -46,16 +46,19 @@ def run(
     stdin: bytes | str = b"",
     columns: int = 80,
     env: Mapping[str, str] | None = None,
+    folder: Path = TESTS,
     terminal: bool = False,
 ) -> Ran:
-    """Run ``kwhatif`` in this process, in tests/; standard output may be a terminal that shows colours."""
+    """Run ``kwhatif`` in this process, in tests/ or another folder; standard output may be a terminal that shows
+    colours.
+    """
     data = stdin.encode() if isinstance(stdin, str) else stdin
     out = (_Terminal if terminal else io.TextIOWrapper)(io.BytesIO(), "utf-8", newline="")
     err = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="")
     env = {"TERM": "xterm", "NO_COLOR": "", **(env or {})} if terminal else env
     hook = sys.excepthook
     with (
-        contextlib.chdir(TESTS),
+        contextlib.chdir(folder),
         mock.patch.dict(os.environ, {"COLUMNS": str(columns), **(env or {})}),
         mock.patch.object(sys, "argv", ["kwhatif", *words]),
         mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), "utf-8")),
