@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -16,12 +19,22 @@ WORKLOADS = ("basic", "spread", "prefspread", "affinity", "antiaffinity", "prefa
 
 
 def run(*arguments: str) -> list[dict[str, Any]]:
+    """Run a program in this process; what that starts runs in its own, and prints to where this one prints."""
     program, *rest = arguments
-    command = [sys.executable, str(BENCHMARKS / program), *rest]
-    # kwhatif is found beside the benchmarks, installed or not.
-    environment = {**os.environ, "PYTHONPATH": str(BENCHMARKS.parent)}
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    script, printed = str(BENCHMARKS / program), io.StringIO()
+    with (
+        # kwhatif is found beside the benchmarks, installed or not.
+        mock.patch.dict(os.environ, {"PYTHONPATH": str(BENCHMARKS.parent)}),
+        mock.patch.object(sys, "argv", [script, *rest]),
+        mock.patch.object(sys, "path", [str(BENCHMARKS), *sys.path]),
+        contextlib.redirect_stdout(printed),
+    ):
+        try:
+            runpy.run_path(script, run_name="__main__")
+        except SystemExit as end:
+            if end.code:
+                raise
+    return [json.loads(line) for line in printed.getvalue().splitlines()]
 
 
 def scenario(directory: Path, workload: str, nodes: int, pods: int) -> str:
@@ -31,13 +44,20 @@ def scenario(directory: Path, workload: str, nodes: int, pods: int) -> str:
 
 
 def test_all_pods_of_all_workloads_find_a_node(tmp_path: Path) -> None:
-    workloads = [*WORKLOADS, "templates"]
-    figures = run("engine.py", *(scenario(tmp_path, workload, 12, 10) for workload in workloads))
-    assert [line["name"] for line in figures] == [f"{workload}-12-10" for workload in workloads]
-    for line in figures:
+    for workload in (*WORKLOADS, "templates"):
+        (line,) = run("engine.py", scenario(tmp_path, workload, 12, 10))
+        assert line["name"] == f"{workload}-12-10"
         assert (line["nodes"], line["bound"], line["pods"], line["placed"], line["victims"]) == (12, 12, 10, 10, 0)
         assert line["podsPerSecond"] == pytest.approx(10 / line["seconds"], rel=0.05)
         assert line["peakMemoryMiB"] > 1
+
+
+def test_several_workloads_are_timed_in_processes_of_their_own(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run("engine.py", *(scenario(tmp_path, workload, 3, 2) for workload in ("basic", "spread")))
+    names = [json.loads(line)["name"] for line in capfd.readouterr().out.splitlines()]
+    assert names == ["basic-3-2", "spread-3-2"]
 
 
 def test_a_recording_has_every_event_that_was_told() -> None:
