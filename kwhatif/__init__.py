@@ -6,10 +6,11 @@
     for placement in result.placements:
         print(placement.pod, placement.node or placement.message)
 
-``place``, ``explain``, ``expand``, ``capacity``, ``drain``, ``outage``, ``diff``, ``gate`` and ``autoscale`` answer as
-the commands of these names do. Files are given by their paths, manifests also as plain values, a cluster also as what
-``load_snapshot`` makes of some. Every result has ``exit_code``, ``notes``, ``to_dict()`` (what ``-o json`` prints) and
-``to_dicts()`` (its rows).
+``place``, ``explain``, ``expand``, ``capacity``, ``drain``, ``outage``, ``diff``, ``gate``, ``backtest`` and ``autoscale`` answer
+as the commands of these names do; ``karpenter``, ``diff_node_pools``, ``explain_consolidation`` and ``backtest_diff``
+as those do with the options that ask so. Files are given by their paths, manifests also as plain values, a cluster also
+as what ``load_snapshot`` makes of some, or as ``live()``, the one that kubectl would talk to. Every result has
+``exit_code``, ``notes``, ``to_dict()`` (what ``-o json`` prints) and ``to_dicts()`` (its rows).
 
 Names are imported when they are first used, so that ``import kwhatif`` costs nothing.
 """
@@ -25,38 +26,68 @@ if TYPE_CHECKING:
     from kwhatif.errors import KwhatifError
     from kwhatif.framework.interface import Plugin
     from kwhatif.results.autoscale import AutoscaleResult
+    from kwhatif.results.backtest import BacktestResult
+    from kwhatif.results.backtest_diff import BacktestDiff
     from kwhatif.results.capacity import CapacityResult
     from kwhatif.results.diff import DecisionDiff
     from kwhatif.results.drain import DrainResult
     from kwhatif.results.expand import ExpandResult
     from kwhatif.results.explain import ExplainResult
     from kwhatif.results.gate import GateResult
+    from kwhatif.results.karpenter import KarpenterResult, NodesExplained, PoolsDiff
     from kwhatif.results.outage import OutageResult
     from kwhatif.results.place import PlaceResult
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.load import load_snapshot
-    from kwhatif.whatif.questions import autoscale, capacity, diff, drain, expand, explain, gate, outage, place
+    from kwhatif.whatif.questions import (
+        autoscale,
+        backtest,
+        backtest_diff,
+        capacity,
+        diff,
+        diff_node_pools,
+        drain,
+        expand,
+        explain,
+        explain_consolidation,
+        gate,
+        karpenter,
+        live,
+        outage,
+        place,
+    )
 
 __all__ = [
     "AutoscaleResult",
+    "BacktestDiff",
+    "BacktestResult",
     "CapacityResult",
     "DecisionDiff",
     "DrainResult",
     "ExpandResult",
     "ExplainResult",
     "GateResult",
+    "KarpenterResult",
     "KwhatifError",
+    "NodesExplained",
     "OutageResult",
     "PlaceResult",
     "Plugin",
+    "PoolsDiff",
     "Snapshot",
     "autoscale",
+    "backtest",
+    "backtest_diff",
     "capacity",
     "diff",
+    "diff_node_pools",
     "drain",
     "expand",
     "explain",
+    "explain_consolidation",
     "gate",
+    "karpenter",
+    "live",
     "load_snapshot",
     "outage",
     "place",
@@ -66,17 +97,36 @@ _HOMES = {
     "errors": ("KwhatifError",),
     "framework.interface": ("Plugin",),
     "results.autoscale": ("AutoscaleResult",),
+    "results.backtest": ("BacktestResult",),
+    "results.backtest_diff": ("BacktestDiff",),
     "results.capacity": ("CapacityResult",),
     "results.diff": ("DecisionDiff",),
     "results.drain": ("DrainResult",),
     "results.expand": ("ExpandResult",),
     "results.explain": ("ExplainResult",),
     "results.gate": ("GateResult",),
+    "results.karpenter": ("KarpenterResult", "NodesExplained", "PoolsDiff"),
     "results.outage": ("OutageResult",),
     "results.place": ("PlaceResult",),
     "snapshot.format.model": ("Snapshot",),
     "snapshot.load": ("load_snapshot",),
-    "whatif.questions": ("autoscale", "capacity", "diff", "drain", "expand", "explain", "gate", "outage", "place"),
+    "whatif.questions": (
+        "autoscale",
+        "backtest",
+        "backtest_diff",
+        "capacity",
+        "diff",
+        "diff_node_pools",
+        "drain",
+        "expand",
+        "explain",
+        "explain_consolidation",
+        "gate",
+        "karpenter",
+        "live",
+        "outage",
+        "place",
+    ),
 }
 
 

@@ -21,10 +21,13 @@ from tests.cli.running import TESTS, run
 SAMPLES = TESTS.parent / "samples"
 CLUSTER = str(SAMPLES / "cluster")
 WEB, URGENT, DATABASE = (str(SAMPLES / "manifests" / f"{name}.yaml") for name in ("web", "urgent", "database"))
+_KARPENTER = ("cluster", "catalogue", "leave-spot")
 GATE = SAMPLES / "gate"
 PLUGIN = f"{SAMPLES}/plugins/sample_plugin.py:SamplePlugin"
 POLICY = str(SAMPLES / "policies" / "sample-plugin.yaml")
 BASE, HEAD, GATED = (str(GATE / name) for name in ("base", "head", "snapshot.json"))
+MACHINES, OFFERS, ON_DEMAND = (str(SAMPLES / "karpenter" / f"{name}.yaml") for name in _KARPENTER)
+DAY = str(TESTS / "data/recorded-day.jsonl.gz")
 NOW = "2026-11-20T12:00:00Z"
 
 QUESTIONS: dict[str, tuple[tuple[str, ...], Callable[[], Result]]] = {
@@ -49,6 +52,22 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], Callable[[], Result]]] = {
             edits={"cordon": "general-b-1"},
             all_nodes=True,
         ),
+    ),
+    "what Karpenter buys": (
+        ("autoscale", WEB, "--snapshot", MACHINES, "--catalogue", OFFERS, "--consolidate"),
+        lambda: kwhatif.karpenter(WEB, snapshot=MACHINES, catalogue=OFFERS, consolidate=True),
+    ),
+    "what it would cost to leave spot": (
+        ("diff", "--snapshot", MACHINES, "--catalogue", OFFERS, "--node-pools", ON_DEMAND, "--rebuild"),
+        lambda: kwhatif.diff_node_pools(snapshot=MACHINES, catalogue=OFFERS, node_pools=ON_DEMAND, rebuild=True),
+    ),
+    "why a node is not consolidated": (
+        ("explain", "n1", "--consolidation", "--snapshot", MACHINES, "--catalogue", OFFERS),
+        lambda: kwhatif.explain_consolidation("n1", snapshot=MACHINES, catalogue=OFFERS),
+    ),
+    "whether a recorded day comes out again": (
+        ("backtest", DAY, "--need", "99"),
+        lambda: kwhatif.backtest(DAY, need=99),
     ),
     "edits of a document, and pods that wait": (
         ("place", "--with-pending", "--snapshot", CLUSTER, "--edits", str(SAMPLES / "edits.yaml")),

@@ -16,6 +16,7 @@ from kwhatif.cli.output import program
 from kwhatif.cli.progress_line import Watching
 from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.inputs import NO_CLUSTER
+from kwhatif.whatif.stages.live_source import LiveSource
 
 if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
@@ -175,21 +176,14 @@ def _of_rules_file() -> Sequence[str]:
 
 @dataclass(frozen=True)
 class _Asking:
-    """A live cluster that is read when its turn comes."""
+    """A live cluster that is read when its turn comes, while whoever waits is told how far that is."""
 
     connection: Connection
     max_age: float
 
     def __call__(self, notes: Notes) -> Snapshot:
-        from kwhatif.snapshot.kept import live_snapshot
-
         watching = Watching()
         try:
-            snapshot, told = live_snapshot(
-                self.connection, self.max_age, progress=watching.progress, tell=watching.tell
-            )
+            return LiveSource(self.connection, self.max_age, watching.progress, watching.tell)(notes)
         finally:
             watching.end()
-        for text in told:
-            notes.note(text)
-        return snapshot

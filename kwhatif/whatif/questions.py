@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
-from kwhatif.bounds import PODS
+from kwhatif.bounds import DUMP_SECONDS, PODS
 from kwhatif.whatif.stages.inputs import PROVISION, Engine, Files, Inputs, Reading
 from kwhatif.whatif.stages.question import Case, Question
 from kwhatif.whatif.stages.sequence import ask
@@ -21,24 +21,28 @@ from kwhatif.whatif.stages.sequence import ask
 if TYPE_CHECKING:
     from kwhatif.framework.interface import Plugin
     from kwhatif.results.autoscale import AutoscaleResult
+    from kwhatif.results.backtest import BacktestResult
+    from kwhatif.results.backtest_diff import BacktestDiff
     from kwhatif.results.capacity import CapacityResult
     from kwhatif.results.diff import DecisionDiff
     from kwhatif.results.drain import DrainResult
     from kwhatif.results.expand import ExpandResult
     from kwhatif.results.explain import ExplainResult
     from kwhatif.results.gate import GateResult
+    from kwhatif.results.karpenter import KarpenterResult, NodesExplained, PoolsDiff
     from kwhatif.results.outage import OutageResult, Requirement
     from kwhatif.results.place import PlaceResult
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.whatif.edits.kind import Given
+    from kwhatif.whatif.stages.live_source import LiveSource
 
 Path: TypeAlias = str | os.PathLike[str]
 
 Manifests: TypeAlias = Path | Mapping[str, Any] | Sequence[Path | Mapping[str, Any]]
 """Files or directories by their paths, objects as plain values, or several of either."""
 
-Source: TypeAlias = "Path | Sequence[Path] | Snapshot"
-"""A cluster: a snapshot, or the files that make one up."""
+Source: TypeAlias = "Path | Sequence[Path] | Snapshot | LiveSource"
+"""A cluster: a snapshot, the files that make one up, or the ``live`` one."""
 
 
 class EditOptions(TypedDict, total=False):
@@ -102,6 +106,41 @@ class Options(ManifestOptions, SchedulerOptions, total=False):
 
 class ScaledOptions(Options, ScalingOptions, total=False):
     """Those of questions that autoscalers have a part in."""
+
+
+def live(
+    *,
+    context: str | None = None,
+    kubeconfig: Path | None = None,
+    as_user: str | None = None,
+    as_groups: Sequence[str] = (),
+    insecure_skip_tls_verify: bool = False,
+    request_timeout: float = 60.0,
+    timeout: float = DUMP_SECONDS,
+    max_age: float = 60.0,
+) -> LiveSource:
+    """The cluster that kubectl would talk to, in place of a snapshot: ``place(..., snapshot=live())``.
+
+    It is read when a question is asked, into memory, and kept for the next ones until that is ``max_age`` seconds old
+    (0: read anew for each, and keep nothing). The other options are kubectl's; ``timeout`` is for reading all of it,
+    in seconds. A question raises ClusterError where it cannot be read.
+    """
+    from kwhatif.errors import UsageError
+    from kwhatif.snapshot.live.live_cluster import Connection
+    from kwhatif.whatif.stages.live_source import LiveSource
+
+    if as_groups and as_user is None:
+        raise UsageError("as_groups needs as_user: a group cannot be impersonated alone")
+    connection = Connection(
+        kubeconfig=None if kubeconfig is None else os.fspath(kubeconfig),
+        context=context,
+        user=as_user,
+        groups=tuple(as_groups),
+        insecure=insecure_skip_tls_verify,
+        timeout=request_timeout,
+        limit=timeout,
+    )
+    return LiveSource(connection, max_age)
 
 
 def place(
@@ -223,6 +262,92 @@ def autoscale(
 
     question = Autoscale(os.fspath(groups), scale_down=scale_down, orders=orders, provision=provision_seconds)
     return ask(question, _case(manifests, snapshot, options))
+
+
+def karpenter(
+    manifests: Manifests = (),
+    *,
+    snapshot: Source,
+    catalogue: Path,
+    node_pools: Path | Sequence[Path] = (),
+    consolidate: bool = False,
+    **options: Unpack[Options],
+) -> KarpenterResult:
+    """Which NodeClaims would Karpenter make for these pods and those that wait in the snapshot?
+
+    ``catalogue`` is an InstanceTypes document; ``node_pools`` are NodePools in place of the snapshot's. With
+    ``consolidate`` also: which nodes would it give back?
+    """
+    from kwhatif.whatif.autoscale.question import Karpenter
+
+    question = Karpenter(os.fspath(catalogue), _paths(node_pools), consolidate=consolidate)
+    return ask(question, _case(manifests, snapshot, options))
+
+
+def diff_node_pools(
+    manifests: Manifests = (),
+    *,
+    snapshot: Source,
+    catalogue: Path | Sequence[Path],
+    node_pools: Path | Sequence[Path] = (),
+    rebuild: bool = False,
+    **options: Unpack[Options],
+) -> PoolsDiff:
+    """What does Karpenter buy with other NodePools, or with another catalogue, and what does that cost?
+
+    Of ``catalogue`` and ``node_pools`` there are one or two, for side A and B; one file of ``node_pools`` and one
+    ``catalogue`` are compared with the NodePools of the snapshot. With ``rebuild``, all of Karpenter's nodes are bought
+    anew.
+    """
+    from kwhatif.whatif.autoscale.pools_diff import ComparePools
+
+    question = ComparePools(_paths(catalogue), _paths(node_pools), rebuild)
+    return ask(question, _case(manifests, snapshot, options))
+
+
+def explain_consolidation(
+    nodes: str | Sequence[str],
+    *,
+    snapshot: Source,
+    catalogue: Path,
+    node_pools: Path | Sequence[Path] = (),
+    **options: Unpack[SchedulerOptions],
+) -> NodesExplained:
+    """Does Karpenter give these nodes back, and why, or why not? They are named."""
+    from kwhatif.whatif.autoscale.question import ExplainNodes
+
+    names = [nodes] if isinstance(nodes, str) else list(nodes)
+    question = ExplainNodes(names, os.fspath(catalogue), _paths(node_pools))
+    return ask(question, _case((), snapshot, options))
+
+
+def backtest(recording: Path, *, need: float = 0, **options: Unpack[SchedulerOptions]) -> BacktestResult:
+    """Do the decisions of a recording come out again? ``policy`` is that of the recorded scheduler.
+
+    Less than ``need`` percent of any sort of decision makes the exit code 1.
+    """
+    from kwhatif.snapshot.load import load_recording
+    from kwhatif.whatif.backtest.question import Backtest
+
+    recorded, start = load_recording(os.fspath(recording))
+    return ask(Backtest(recorded, need), _case((), start, options))
+
+
+def backtest_diff(
+    recording: Path, *, other: Path | Mapping[str, Any], **options: Unpack[SchedulerOptions]
+) -> BacktestDiff:
+    """What would another configuration have made of a recorded day? ``policy`` is that of the recorded scheduler.
+
+    ``other`` may name the Kubernetes whose rules hold, as in ``default@1.31``.
+    """
+    from kwhatif.snapshot.load import load_recording
+    from kwhatif.whatif.backtest.day_diff import DayDiff
+
+    recorded, start = load_recording(os.fspath(recording))
+    policy = _policy(other)
+    question = DayDiff(recorded, f"policy {policy}" if isinstance(policy, str) else "a policy of its own")
+    case = _case((), start, options)
+    return ask(question, *question.cases(case.inputs, case.engine, policy))
 
 
 def drain(

@@ -16,7 +16,7 @@ from kwhatif.redaction import translation_file
 from kwhatif.results.backtest import BacktestResult
 from kwhatif.results.backtest_diff import BacktestDiff
 from kwhatif.results.gate import GateResult
-from kwhatif.results.karpenter import KarpenterResult
+from kwhatif.results.karpenter import KarpenterResult, NodesExplained, PoolsDiff
 from kwhatif.results.parts import Result
 from kwhatif.results.place import PlaceResult
 from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
@@ -99,6 +99,16 @@ def place_result_schema() -> Schema:
 
 def karpenter_result_schema() -> Schema:
     return _result_schema("karpenter-result", KarpenterResult, "What Karpenter would do, by kwhatif autoscale")
+
+
+def pools_diff_schema() -> Schema:
+    return _result_schema("pools-diff", PoolsDiff, "What Karpenter buys with two sets of NodePools, by kwhatif diff")
+
+
+def nodes_explained_schema() -> Schema:
+    return _result_schema(
+        "nodes-explained", NodesExplained, "Why Karpenter gives nodes back or keeps them, by kwhatif explain"
+    )
 
 
 def _result_schema(name: str, result: type[Result], purpose: str) -> Schema:
@@ -195,7 +205,9 @@ SCHEMAS = {
     "instance-types": instance_types_schema,
     "karpenter-result": karpenter_result_schema,
     "node-groups": node_groups_schema,
+    "nodes-explained": nodes_explained_schema,
     "place-result": place_result_schema,
+    "pools-diff": pools_diff_schema,
     "scenario": scenario_schema,
     "translation": translation_schema,
 }

@@ -10,7 +10,9 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+import yaml
 
+import kwhatif
 from kwhatif.cli import kubectl_complete
 from kwhatif.snapshot import kept
 from kwhatif.snapshot.live.dump import Wanted
@@ -51,6 +53,27 @@ def kept_files(tmp_path: Path) -> list[Path]:
 
 
 # --- a live cluster
+
+
+def test_python_asks_the_cluster_that_kubectl_would_talk_to_and_keeps_it(server: ApiServer, tmp_path: Path) -> None:
+    pod = yaml.safe_load(POD)
+    first = kwhatif.place(pod, snapshot=kwhatif.live())
+    assert (first.exit_code, first.fidelity.source) == (0, f"loop ({server.url})")
+    told = json.loads(place("--live", "-o", "json").out)
+    assert first.placements[0].node == told["placements"][0]["node"]
+    again = kwhatif.capacity(pod, snapshot=kwhatif.live(kubeconfig=os.environ["KUBECONFIG"]))
+    assert again.fits > 0
+    assert isinstance(again.fidelity.age_seconds, int)
+    assert (dumps(server), len(kept_files(tmp_path))) == (1, 1)
+    kwhatif.place(pod, snapshot=kwhatif.live(max_age=0))
+    assert dumps(server) == 2
+
+
+def test_python_is_told_what_cannot_be_asked(server: ApiServer) -> None:
+    with pytest.raises(kwhatif.KwhatifError, match="as_groups needs as_user"):
+        kwhatif.live(as_groups=["admins"])
+    with pytest.raises(kwhatif.KwhatifError, match="nowhere"):
+        kwhatif.place(yaml.safe_load(POD), snapshot=kwhatif.live(context="nowhere"))
 
 
 def test_a_pod_is_placed_on_the_cluster_that_kubectl_would_talk_to(server: ApiServer) -> None:

@@ -6,10 +6,13 @@ import importlib.resources
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 
+import kwhatif
+from kwhatif.results.parts import Result
 from kwhatif.whatif.schema_files import SCHEMAS, schema_text
 
 ROOT = Path(__file__).parents[2]
@@ -32,6 +35,18 @@ def test_a_schema_is_installed_with_the_package(name: str) -> None:
 
 def test_every_schema_file_is_one_of_a_format_of_our_own() -> None:
     assert {path.name for path in DIRECTORY.glob("*.json")} == {f"{name}.schema.json" for name in SCHEMAS}
+
+
+def test_what_karpenter_is_asked_has_answers_that_hold_to_their_schemas() -> None:
+    samples = ROOT / "samples/karpenter"
+    world: dict[str, Any] = {"snapshot": samples / "cluster.yaml", "catalogue": samples / "catalogue.yaml"}
+    answers: dict[str, Result] = {
+        "karpenter-result": kwhatif.karpenter(samples / "web.yaml", **world, consolidate=True),
+        "pools-diff": kwhatif.diff_node_pools(samples / "web.yaml", **world, node_pools=samples / "leave-spot.yaml"),
+        "nodes-explained": kwhatif.explain_consolidation(["n1", "n4"], **world),
+    }
+    for name, answer in answers.items():
+        jsonschema.Draft202012Validator(SCHEMAS[name]()).validate(json.loads(json.dumps(answer.to_dict())))
 
 
 # --- recorded decisions

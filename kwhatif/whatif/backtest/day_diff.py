@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kwhatif.progress import begun
 from kwhatif.results.amounts import counted
@@ -53,7 +53,7 @@ class DayDiff(Question[BacktestDiff]):
     recording: Recording
     label: str
 
-    def cases(self, inputs: Inputs, engine: Engine, policy: str) -> list[Case]:
+    def cases(self, inputs: Inputs, engine: Engine, policy: Any) -> list[Case]:
         """The recorded scheduler's ``engine``, and the same with another ``policy``."""
         return [Case(inputs, engine), Case(inputs, at_version(engine, policy))]
 
