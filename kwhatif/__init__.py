@@ -6,8 +6,8 @@
     for placement in result.placements:
         print(placement.pod, placement.node or placement.message)
 
-``place``, ``explain``, ``expand``, ``capacity``, ``drain``, ``outage``, ``diff``, ``gate``, ``backtest`` and
-``autoscale`` answer as the commands of these names do; ``karpenter``, ``diff_node_pools``, ``explain_consolidation``
+``place``, ``explain``, ``expand``, ``capacity``, ``drain``, ``outage``, ``diff``, ``sweep``, ``gate``, ``backtest``
+and ``autoscale`` answer as the commands of these names do; ``karpenter``, ``diff_node_pools``, ``explain_consolidation``
 and ``backtest_diff`` as those do with the options that ask so. Files are given by their paths, manifests also as plain
 values, a cluster also as what ``load_snapshot`` makes of some, or as ``live()``, the one that kubectl would talk to.
 Every result has ``exit_code``, ``notes``, ``to_dict()`` (what ``-o json`` prints) and ``to_dicts()`` (its rows).
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kwhatif.results.karpenter import KarpenterResult, NodesExplained, PoolsDiff
     from kwhatif.results.outage import OutageResult
     from kwhatif.results.place import PlaceResult
+    from kwhatif.results.sweep import SweepResult
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.load import load_snapshot
     from kwhatif.whatif.questions import (
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         live,
         outage,
         place,
+        sweep,
     )
 
 __all__ = [
@@ -75,6 +77,7 @@ __all__ = [
     "Plugin",
     "PoolsDiff",
     "Snapshot",
+    "SweepResult",
     "autoscale",
     "backtest",
     "backtest_diff",
@@ -91,6 +94,7 @@ __all__ = [
     "load_snapshot",
     "outage",
     "place",
+    "sweep",
 ]
 
 _HOMES = {
@@ -108,6 +112,7 @@ _HOMES = {
     "results.karpenter": ("KarpenterResult", "NodesExplained", "PoolsDiff"),
     "results.outage": ("OutageResult",),
     "results.place": ("PlaceResult",),
+    "results.sweep": ("SweepResult",),
     "snapshot.format.model": ("Snapshot",),
     "snapshot.load": ("load_snapshot",),
     "whatif.questions": (
@@ -126,6 +131,7 @@ _HOMES = {
         "live",
         "outage",
         "place",
+        "sweep",
     ),
 }
 

@@ -43,6 +43,7 @@ FILES = {
     *(f"policies/{name}.yaml" for name in ("sample-plugin", "two-profiles")),
     *(f"autoscaled/{name}.yaml" for name in ("cluster", "groups", "more", "rules", "training", "web")),
     *(f"karpenter/{name}.yaml" for name in ("catalogue", "cluster", "leave-spot", "more", "rules", "web")),
+    *(f"sweep/{name}.yaml" for name in ("cluster", "prices", "space", "training")),
     "gpu/cluster.json",
     *(f"gpu/{name}.yaml" for name in ("extended", "partitions", "too-much", "training")),
     *(f"legacy/{name}" for name in ("custom-scheduler.yaml", "painted.yaml", "policy.json", "sample_plugin.py")),

@@ -54,7 +54,7 @@ ANSWERING = frozenset(
 """Commands whose answer may be "no"."""
 
 TAKING_MANIFESTS = frozenset(
-    {"place", "explain", "diff", "gate", "capacity", "drain", "outage", "expand", "autoscale plan"}
+    {"place", "explain", "diff", "gate", "capacity", "drain", "outage", "expand", "sweep", "autoscale plan"}
 )
 
 

@@ -14,6 +14,7 @@ from kwhatif.cli.options import (
     Everything,
     Namespace,
     ReadingOptions,
+    Replay,
     ScalingOptions,
     Tables,
     TablesOutput,
@@ -57,15 +58,7 @@ def diff(
     new: Annotated[
         list[str] | None, option("--new", metavar="DIR|FILE", help="Manifests of side B alone (repeatable).")
     ] = None,
-    replay: Annotated[
-        list[str] | None,
-        option(
-            "--replay",
-            metavar="pending|namespace=NAME|all",
-            help="Schedule the snapshot's pending pods, too; or take pods of a namespace, or all, "
-            "off their nodes and schedule them again, in the order they started (repeatable).",
-        ),
-    ] = None,
+    replay: Replay = None,
     node_pools: Annotated[
         list[str] | None,
         option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _CLUSTER = "--snapshot samples/cluster"
 _MANIFESTS = "samples/manifests"
+_SWEEP = "--space samples/sweep/space.yaml --snapshot samples/sweep/cluster.yaml"
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "place": (
@@ -31,6 +32,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         f"topology.kubernetes.io/zone=eu-west-1a {_CLUSTER} --ignore-daemonsets --delete-emptydir-data --force",
     ),
     "outage": (f"{_CLUSTER}", f"{_CLUSTER} --all nodes,zones --survive node"),
+    "sweep": (
+        f"samples/sweep/training.yaml {_SWEEP} --replay all",
+        f"--replay namespace=shop {_SWEEP} "
+        "--prices samples/sweep/prices.yaml --objective cost --objective zoneSkew=0.5 --write best.yaml",
+    ),
     "expand": (f"{_MANIFESTS}/checkout.yaml {_CLUSTER}", f"{_MANIFESTS}/checkout.yaml -o yaml"),
     "autoscale plan": (
         "samples/autoscaled/training.yaml --snapshot samples/autoscaled/cluster.yaml "

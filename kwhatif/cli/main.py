@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "capacity": ("capacity", "How many more of these would fit?"),
     "drain": ("drain", "What would draining nodes do?"),
     "outage": ("outage", "What happens when nodes, zones or pools are gone?"),
+    "sweep": ("sweep", "Which scheduler policy is best for these clusters?"),
     "autoscale": ("autoscale", "Which nodes would cluster-autoscaler add or remove?"),
     "expand": ("expand", "What pods do manifests become?"),
     "snapshot": ("snapshot", "Take, convert, look at and compare snapshots."),

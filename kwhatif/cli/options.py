@@ -136,6 +136,15 @@ Strict = Annotated[
     bool,
     typer.Option("--strict", help="Exit with 2 if the answer depends on something that is missing or not modelled."),
 ]
+Replay = Annotated[
+    list[str] | None,
+    option(
+        "--replay",
+        metavar="pending|namespace=NAME|all",
+        help="Schedule the snapshot's pending pods, too; or take pods of a namespace, or all, "
+        "off their nodes and schedule them again, in the order they started (repeatable).",
+    ),
+]
 Seed = Annotated[
     int | None,
     option(

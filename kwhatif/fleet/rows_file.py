@@ -57,6 +57,11 @@ class RowsFile:
         self._file: Growing | None = None
         self._lines: dict[int, bytes] = {}
 
+    def beside(self, first: int) -> RowsFile:
+        """A file for the rows of a study that goes on from this one, from row ``first`` on, which is in its name."""
+        stem, dot, ending = self._path.rpartition(".")
+        return RowsFile(f"{stem}-{first}{dot}{ending}", resume=self._resume)
+
     def begin(self, study: Study[Any, Any, Any]) -> Mapping[int, Any]:
         """Be ready for rows of this study, and say which there are. Raises InputError for those of another one."""
         self._study = study

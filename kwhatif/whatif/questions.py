@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kwhatif.results.karpenter import KarpenterResult, NodesExplained, PoolsDiff
     from kwhatif.results.outage import OutageResult, Requirement
     from kwhatif.results.place import PlaceResult
+    from kwhatif.results.sweep import SweepResult
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.whatif.edits.kind import Given
     from kwhatif.whatif.stages.live_source import LiveSource
@@ -443,6 +444,57 @@ def diff(
         _files(old),
         _files(new),
         [replay] if isinstance(replay, str) else replay,
+    )
+    common = _case((), (), options)
+    return ask(question, *question.cases(common.inputs, common.engine))
+
+
+def sweep(
+    manifests: Manifests = (),
+    *,
+    space: Path | Mapping[str, Any],
+    snapshot: Source,
+    other_snapshots: Sequence[Source] = (),
+    replay: Sequence[str] = (),
+    objectives: Mapping[str, float] | None = None,
+    search: int = 0,
+    seed: int | None = None,
+    probe: Manifests = (),
+    prices: Path | None = None,
+    write: Path | None = None,
+    workers: int | None = None,
+    on: str | None = None,
+    out: Path | None = None,
+    resume: bool = False,
+    **options: Unpack[Options],
+) -> SweepResult:
+    """Which scheduler policy is best for these pods?
+
+    ``space`` is a SweepSpace document, as a file or as plain values; every policy is tried on each of the snapshots.
+    ``objectives`` are measures with their weights, ``search`` so many policies more are tried around the best. The
+    ``probe`` is a manifest with one pod, of which room is measured. ``write`` is a file for the best policy.
+    ``workers`` processes ask, or workers ``on`` a cluster (``dask://HOST:PORT``, ``ray``, ``ray://HOST:PORT``); rows go
+    to the file ``out``, and are taken over from there to ``resume``.
+    """
+    from kwhatif.fleet.backs.chosen_back import back_of
+    from kwhatif.fleet.rows_file import RowsFile
+    from kwhatif.whatif.sweep.node_prices import read_prices
+    from kwhatif.whatif.sweep.question import Sweep
+    from kwhatif.whatif.sweep.space_document import read_space
+
+    question = Sweep(
+        space=read_space(space if isinstance(space, Mapping) else os.fspath(space)),
+        snapshots=[_cluster(each) for each in (snapshot, *other_snapshots)],
+        files=_files(manifests),
+        replayed=[replay] if isinstance(replay, str) else replay,
+        seed=seed,
+        search=search,
+        objectives=[f"{name}={weight}" for name, weight in (objectives or {}).items()],
+        probe=_files(probe),
+        prices=None if prices is None else read_prices(os.fspath(prices)),
+        write="" if write is None else os.fspath(write),
+        back=back_of(on, workers),
+        rows=None if out is None else RowsFile(os.fspath(out), resume=resume),
     )
     common = _case((), (), options)
     return ask(question, *question.cases(common.inputs, common.engine))

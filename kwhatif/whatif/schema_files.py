@@ -19,6 +19,7 @@ from kwhatif.results.gate import GateResult
 from kwhatif.results.karpenter import KarpenterResult, NodesExplained, PoolsDiff
 from kwhatif.results.parts import Result
 from kwhatif.results.place import PlaceResult
+from kwhatif.results.sweep import SweepResult
 from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
 from kwhatif.snapshot.format.drafts import draft_of
 from kwhatif.snapshot.format.model import API_VERSION
@@ -28,6 +29,7 @@ from kwhatif.whatif.edits import document
 from kwhatif.whatif.gate import gate_policy
 from kwhatif.whatif.gate.registry import in_tree
 from kwhatif.whatif.gate.rule import LEVELS, Parameters
+from kwhatif.whatif.sweep import space_document
 
 Schema = dict[str, Any]
 
@@ -162,6 +164,23 @@ def instance_types_schema() -> Schema:
     )
 
 
+def sweep_space_schema() -> Schema:
+    _, definitions = components(space_document.SweepSpace)
+    file = definitions.pop("SweepSpace")
+    return document_schema(
+        "sweep-space",
+        API_VERSION,
+        space_document.KIND,
+        "The settings that kwhatif sweep tries, and how it chooses among them.",
+        _without_head(file["properties"]),
+        definitions=definitions,
+    )
+
+
+def sweep_result_schema() -> Schema:
+    return _result_schema("sweep-result", SweepResult, "The policies that kwhatif sweep compared")
+
+
 def scenario_schema() -> Schema:
     """Objects and pods are held to their kinds when they are read."""
     _, definitions = components(Scenario)
@@ -209,6 +228,8 @@ SCHEMAS = {
     "place-result": place_result_schema,
     "pools-diff": pools_diff_schema,
     "scenario": scenario_schema,
+    "sweep-result": sweep_result_schema,
+    "sweep-space": sweep_space_schema,
     "translation": translation_schema,
 }
 

@@ -8,22 +8,22 @@ from __future__ import annotations
 from kwhatif.api.core import Node
 from kwhatif.cluster.shapes import PodInfo
 
-_NAMES = ("nvidia.com/gpu", "habana.ai/gaudi", "gpu.intel.com/xe", "amd.com/gpu", "microsoft.com/directx")
+GPU_RESOURCES = ("nvidia.com/gpu", "habana.ai/gaudi", "gpu.intel.com/xe", "amd.com/gpu", "microsoft.com/directx")
 
 
 def gpu_resource(node: Node, label: str) -> str | None:
     """The resource that a node's GPUs go by; None for a node without any."""
-    found = next((name for name in _NAMES if _has(node, name)), None)
-    return found or (_NAMES[0] if label in (node.metadata.labels or {}) else None)
+    found = next((name for name in GPU_RESOURCES if _has(node, name)), None)
+    return found or (GPU_RESOURCES[0] if label in (node.metadata.labels or {}) else None)
 
 
 def gpus_are_missing(node: Node, label: str) -> bool:
     """Whether the label promises GPUs that have not appeared yet."""
-    return label in (node.metadata.labels or {}) and not any(_has(node, name) for name in _NAMES)
+    return label in (node.metadata.labels or {}) and not any(_has(node, name) for name in GPU_RESOURCES)
 
 
 def asks_for_gpus(pod: PodInfo) -> bool:
-    return any(name in pod.shape.score_requests for name in _NAMES)
+    return any(name in pod.shape.score_requests for name in GPU_RESOURCES)
 
 
 def _has(node: Node, name: str) -> bool:

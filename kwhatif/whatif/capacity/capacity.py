@@ -106,6 +106,11 @@ def capacity(
     return Answer([basis], lambda fidelity: result(fidelity=fidelity))
 
 
+def room_for(session: Session, asked: Asked, claims: Sequence[object], limit: int) -> int:
+    """How many copies of one pod find a node, ``limit`` at most; they stay there. ``claims`` are those made for it."""
+    return _Filling(session, [_copier(asked, claims)], None, endless_is_wrong=False).run(limit)
+
+
 def _unit(templates: dict[str, Asked], release: bool, pods: int) -> str:
     """What is counted: ``pod of Deployment shop/web``, ``release of 12 pods``."""
     if not templates:

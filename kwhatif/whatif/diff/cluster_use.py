@@ -9,17 +9,23 @@ import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import BoolArray
 from kwhatif.results.diff import ClusterUse, Skew, Use
 from kwhatif.whatif.info.pools import zone_of
 
 
-def use_of(cluster: Cluster) -> ClusterUse:
-    """Utilisation by resource, of those that some node has, and how many nodes are in use."""
-    working = np.zeros(len(cluster), np.bool_)
+def in_use(cluster: Cluster) -> BoolArray:
+    """bool[N]: the nodes with a pod that no daemon set made."""
+    working: BoolArray = np.zeros(len(cluster), np.bool_)
     for info, row in cluster.pods():
         if info.shape.controller is None or info.shape.controller.kind != "DaemonSet":
             working[row] = True
-    used = int(np.count_nonzero(working))
+    return working
+
+
+def use_of(cluster: Cluster) -> ClusterUse:
+    """Utilisation by resource, of those that some node has, and how many nodes are in use."""
+    used = int(np.count_nonzero(in_use(cluster)))
     allocatable, requested = cluster.columns.allocatable, cluster.requested
     resources = []
     for column, name in enumerate(cluster.shapes.resources.names):
@@ -49,14 +55,15 @@ def use_of(cluster: Cluster) -> ClusterUse:
 
 def skews(a: Cluster, b: Cluster) -> Iterator[Skew]:
     """The workloads that lie otherwise over the zones, by name. Nothing in a cluster without zones."""
-    of_a, of_b = _skews(a), _skews(b)
+    of_a, of_b = skews_of(a), skews_of(b)
     for workload in sorted(of_a.keys() | of_b.keys()):
         ours, theirs = of_a.get(workload, 0), of_b.get(workload, 0)
         if ours != theirs:
             yield Skew(workload=workload, a=ours, b=theirs)
 
 
-def _skews(cluster: Cluster) -> dict[str, int]:
+def skews_of(cluster: Cluster) -> dict[str, int]:
+    """Workload -> the pods in its fullest zone minus those in its emptiest. Nothing in a cluster without zones."""
     zones = [zone_of(node) for node in cluster.columns.nodes]
     known = sorted({*zones} - {""})
     counts: dict[str, Counter[str]] = {}

@@ -35,7 +35,12 @@ def pool_of(node: Node, by: str = "") -> str:
     found = _first(labels, POOL_LABELS)
     if not found:
         found = ",".join(sorted(key.removeprefix(ROLE_PREFIX) for key in labels if key.startswith(ROLE_PREFIX)))
-    return found or _first(labels, TYPE_LABELS)
+    return found or type_of(node)
+
+
+def type_of(node: Node) -> str:
+    """The machine type, or nothing."""
+    return _first(node.metadata.labels or {}, TYPE_LABELS)
 
 
 def zone_of(node: Node) -> str:

@@ -1,0 +1,1 @@
+"""Which scheduler policy is best for these clusters?"""

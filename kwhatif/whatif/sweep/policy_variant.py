@@ -1,0 +1,139 @@
+"""A policy that differs from another one in some settings, as a document that kube-scheduler reads."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from kwhatif.api.mismatch import step
+from kwhatif.errors import InputError, KwhatifError, UsageError
+from kwhatif.policy.configuration_file import load_configuration
+from kwhatif.policy.render import as_document
+from kwhatif.results.sweep import Level
+from kwhatif.scheduling.setup import Setup
+from kwhatif.whatif.sweep.space_document import PERCENTAGE, PLUGIN, STRATEGY, WEIGHT, Space
+
+def variant(setup: Setup, space: Space, settings: Mapping[str, Level]) -> dict[str, Any]:
+    """Today's configuration with these settings, every default spelled out. Raises UsageError for no such profile."""
+    document = copy.deepcopy(as_document(setup.configuration))
+    profile = _profile(document, space)
+    for setting, level in settings.items():
+        if setting == PERCENTAGE:
+            profile[PERCENTAGE] = level
+        elif setting == STRATEGY:
+            _strategy(profile, space.strategies[str(level)])
+        elif setting.endswith(WEIGHT):
+            _weight(profile, setting.removesuffix(WEIGHT), int(level))
+        else:
+            _switch(profile, setting.removesuffix(PLUGIN), bool(level))
+    return document
+
+
+def varied(setup: Setup, space: Space, settings: Mapping[str, Level]) -> Setup:
+    """The scheduler with these settings; without any, today's. Raises PolicyError where kube-scheduler would."""
+    if not settings:
+        return setup
+    document = variant(setup, space, settings)
+    configuration = load_configuration(document, source="", features=setup.features)
+    return replace(setup, configuration=configuration, skipped=set(), stand_ins={}, used=set())
+
+
+def check(setup: Setup, space: Space) -> None:
+    """Try the first and the last level of each setting, and each strategy. Raises InputError with its place."""
+    if not setup.features.multi_point:
+        raise UsageError("the policy is older than v1beta3: begin with what kwhatif policy convert makes of it")
+    variant(setup, space, {})
+    for axis in space.axes:
+        for level in axis.levels if not axis.ordered else (axis.levels[0], axis.levels[-1]):
+            place = axis.place + step(str(level)) if axis.setting == STRATEGY else axis.place
+            try:
+                changed = varied(setup, space, {axis.setting: level})
+                for profile in changed.configuration.profiles:
+                    changed.profile(profile)
+            except KwhatifError as error:
+                told = error.problem if isinstance(error, InputError) else str(error)
+                raise InputError(told, source=space.source, place=place) from None
+
+
+def in_words(setup: Setup, space: Space) -> Callable[[Mapping[str, Level]], str]:
+    """Tells in what a policy differs from today's, if in anything: ``strategy pack; NodeResourcesFit weighs 5``."""
+    today = as_document(setup.configuration)
+
+    @cache
+    def told(setting: str, level: Level) -> str:
+        changed = variant(setup, space, {setting: level})
+        same = as_document(load_configuration(changed, source="", features=setup.features)) == today
+        return "" if same else _told(setting, level)
+
+    return lambda settings: "; ".join(filter(None, (told(*each) for each in settings.items())))
+
+
+def _told(setting: str, level: Level) -> str:
+    if setting == PERCENTAGE:
+        return f"{level}% of nodes scored" if level else "nodes scored by cluster size"
+    if setting == STRATEGY:
+        return f"strategy {level}"
+    if setting.endswith(WEIGHT):
+        plugin = setting.removesuffix(WEIGHT)
+        return f"{plugin} weighs {level}" if level else f"{plugin} does not score"
+    return f"{setting.removesuffix(PLUGIN)} {'on' if level else 'off'}"
+
+
+# --- parts of a document
+
+
+def _profile(document: dict[str, Any], space: Space) -> dict[str, Any]:
+    profiles: list[dict[str, Any]] = document["profiles"]
+    names = [profile["schedulerName"] for profile in profiles]
+    if space.profile is None and len(profiles) > 1:
+        problem = f"the policy has several profiles: expected one of {', '.join(names)}, found none"
+        raise InputError(problem, source=space.source, place="$.profile")
+    wanted = space.profile or names[0]
+    if wanted not in names:
+        problem = f"expected a profile of the policy, which are {', '.join(names)}; found {wanted}"
+        raise InputError(problem, source=space.source, place="$.profile")
+    return profiles[names.index(wanted)]
+
+
+def _strategy(profile: dict[str, Any], strategy: Mapping[str, Any]) -> None:
+    entry = next((each for each in profile.get("pluginConfig", ()) if "scoringStrategy" in each["args"]), None)
+    if entry is None:
+        raise UsageError("no plugin of the profile has scoring strategies")
+    entry["args"]["scoringStrategy"] = copy.deepcopy(dict(strategy))
+
+
+def _weight(profile: dict[str, Any], plugin: str, weight: int) -> None:
+    """A plugin's weight where it is enabled; with 0 it does not score."""
+    plugins = profile["plugins"]
+    found = [
+        ref for point in ("multiPoint", "score") for ref in plugins[point].get("enabled", ()) if ref["name"] == plugin
+    ]
+    if not found:
+        raise UsageError(f"the profile does not enable {plugin}")
+    for ref in found:
+        ref["weight"] = weight
+    if not weight:
+        _take_out(plugins, "score", plugin)
+        plugins["score"].setdefault("disabled", []).append({"name": plugin})
+
+
+def _switch(profile: dict[str, Any], plugin: str, on: bool) -> None:
+    plugins = profile["plugins"]
+    if on:
+        enabled = plugins["multiPoint"].setdefault("enabled", [])
+        if not any(ref["name"] == plugin for point in plugins.values() for ref in point.get("enabled", ())):
+            enabled.append({"name": plugin})
+            kept = [ref for ref in plugins["multiPoint"].get("disabled", ()) if ref["name"] != plugin]
+            plugins["multiPoint"]["disabled"] = kept
+        return
+    for point in plugins:
+        _take_out(plugins, point, plugin)
+    plugins["multiPoint"].setdefault("disabled", []).append({"name": plugin})
+
+
+def _take_out(plugins: dict[str, Any], point: str, plugin: str) -> None:
+    if "enabled" in plugins[point]:
+        plugins[point]["enabled"] = [ref for ref in plugins[point]["enabled"] if ref["name"] != plugin]
