@@ -118,4 +118,5 @@ def sweep(
     inputs = Inputs(namespace=namespace, edits=edits or None, reading=reading)
     result = ask(question, *question.cases(inputs, engine))
     wide = everything or output is Tables.wide
-    finish(rendered(result, output, lambda: sweep_blocks(result, wide=wide)), result.exit_code, result.notes)
+    text = rendered(result, output, lambda: sweep_blocks(result, wide=wide), everything=wide)
+    finish(text, result.exit_code, result.notes)

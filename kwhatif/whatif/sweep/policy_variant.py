@@ -16,6 +16,7 @@ from kwhatif.results.sweep import Level
 from kwhatif.scheduling.setup import Setup
 from kwhatif.whatif.sweep.space_document import PERCENTAGE, PLUGIN, STRATEGY, WEIGHT, Space
 
+
 def variant(setup: Setup, space: Space, settings: Mapping[str, Level]) -> dict[str, Any]:
     """Today's configuration with these settings, every default spelled out. Raises UsageError for no such profile."""
     document = copy.deepcopy(as_document(setup.configuration))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-NEEDED = ("distributed", "pyarrow", "ray", "scipy")
+NEEDED = ("distributed", "optuna", "pyarrow", "ray", "scipy")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
