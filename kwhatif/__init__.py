@@ -7,10 +7,11 @@
         print(placement.pod, placement.node or placement.message)
 
 ``place``, ``explain``, ``expand``, ``capacity``, ``drain``, ``outage``, ``diff``, ``sweep``, ``gate``, ``backtest``
-and ``autoscale`` answer as the commands of these names do; ``karpenter``, ``diff_node_pools``, ``explain_consolidation``
-and ``backtest_diff`` as those do with the options that ask so. Files are given by their paths, manifests also as plain
-values, a cluster also as what ``load_snapshot`` makes of some, or as ``live()``, the one that kubectl would talk to.
-Every result has ``exit_code``, ``notes``, ``to_dict()`` (what ``-o json`` prints) and ``to_dicts()`` (its rows).
+and ``autoscale`` answer as the commands of these names do; ``karpenter``, ``diff_node_pools``,
+``explain_consolidation`` and ``backtest_diff`` as those do with the options that ask so. Files are given by their
+paths, manifests also as plain values, a cluster also as what ``load_snapshot`` makes of some, or as ``live()``, the one
+that kubectl would talk to. Every result has ``exit_code``, ``notes``, ``to_dict()`` (what ``-o json`` prints) and
+``to_dicts()`` (its rows).
 
 Names are imported when they are first used, so that ``import kwhatif`` costs nothing.
 """
