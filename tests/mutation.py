@@ -29,7 +29,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("framework", "scheduling", "cluster", "devices", "plugins")
-ALL_DECIDE = ("conformance", "framework", "cluster", "devices", "policy", "plugins", "scheduling")
+ALL_DECIDE = ("conformance", "framework", "cluster", "devices", "policy", "plugins", "scheduling", "whatif")
 """Folders of tests that notice a wrong decision, quick ones first."""
 
 OTHERWISE: dict[type[ast.AST], type[ast.AST]] = {
@@ -177,7 +177,7 @@ def main() -> int:
     parser.add_argument("--each", type=int, default=40, help="so many of each room (default 40)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--limit", type=float, default=300, help="seconds for a mutant (default 300)")
+    parser.add_argument("--limit", type=float, default=600, help="seconds for a mutant (default 600)")
     parser.add_argument("--root", type=Path, default=ROOT, help="the tree (default: this one)")
     given = parser.parse_args()
     mutants = sample(given.root, given.seed, given.each)

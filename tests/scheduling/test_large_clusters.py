@@ -104,7 +104,7 @@ def test_a_scheduler_that_remembers_decides_as_one_that_starts_over_for_every_po
     compare(run, always=100)
 
 
-@given(runs(4, 24, tries=36), st.integers(1, 5))
+@given(runs(4, 24, tries=24), st.integers(1, 5))
 def test_so_it_does_where_few_nodes_are_enough(run: Run, always: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sampling, "ALWAYS", always)
