@@ -43,7 +43,7 @@ class ApiServer:
         self._features = features_of(nearest(minor))
         self._alone = alone
         self._plugins = chosen(plugins)
-        self._quotas = Quotas(world) if QUOTA in plugins else None
+        self._quotas = Quotas(world, self._features) if QUOTA in plugins else None
         self._numbers: dict[tuple[str, str, str], int] = {}
         self.doubts: Doubts = {}
         """What is not known of all that was asked."""

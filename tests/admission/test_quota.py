@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwhatif.admission.answer import Created, Refused
-from tests.admission.objects import asking, claim, created, make, pod, quota, refused, server, workload
+from tests.admission.objects import asking, claim, created, in_cluster, make, pod, quota, refused, server, workload
 
 Json = dict[str, Any]
 
@@ -263,3 +263,24 @@ def test_node_ports_of_services_that_are_known_in_part_are_those_that_the_status
         "requested: services.nodeports=2, used: services.nodeports=4, limited: services.nodeports=5"
     )
     assert created(api, service("NodePort", {"port": 80}))
+
+
+def test_devices_count_as_the_resource_that_their_class_serves_together_with_pods() -> None:
+    served = in_cluster("DeviceClass", "gpu", "resource.k8s.io/v1", spec={"extendedResourceName": "example.com/gpu"})
+    running = pod("other", containers=[asking({"example.com/gpu": "1"}, {"example.com/gpu": "1"})])
+    there = devices({"name": "a", "exactly": {"deviceClassName": "gpu"}})
+    there["metadata"]["name"] = "there"
+    api = server(served, running, there, quota({"requests.example.com/gpu": "3"}))
+    assert "used: requests.example.com/gpu=2" in refused(
+        api, devices({"name": "a", "exactly": {"deviceClassName": "gpu", "count": 2}})
+    )
+    assert isinstance(api.create(devices({"name": "a", "exactly": {"deviceClassName": "gpu"}})), Created)
+    assert "used: requests.example.com/gpu=3" in refused(api, pod(containers=running["spec"]["containers"]))
+
+
+def test_devices_of_a_class_count_by_the_name_that_it_has_as_a_resource() -> None:
+    served = in_cluster("DeviceClass", "gpu", "resource.k8s.io/v1", spec={"extendedResourceName": "example.com/gpu"})
+    name = "requests.deviceclass.resource.kubernetes.io/gpu"
+    claim_ = devices({"name": "a", "exactly": {"deviceClassName": "gpu", "count": 2}})
+    assert f"requested: {name}=2" in refused(server(served, quota({name: "1"})), claim_)
+    assert isinstance(server(quota({name: "1"})).create(claim_), Created)

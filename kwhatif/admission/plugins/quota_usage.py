@@ -7,7 +7,7 @@ apiserver/pkg/quota/v1/generic.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.plugins.container_amounts import Amounts, amounts, of_pod
@@ -16,6 +16,7 @@ from kwhatif.admission.resources import known_kind, resource_name
 from kwhatif.admission.validation.resource_names import is_extended, is_native
 from kwhatif.api.quantity import Quantity
 
+_NONE: Mapping[str, str] = {}
 _ONE = Quantity.from_units(1)
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 _BY_CLASS = ".storageclass.storage.k8s.io/"
@@ -36,8 +37,11 @@ _REQUIRED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limi
 _COUNTED_BY_NAME = frozenset({"services", "secrets", "configmaps", "replicationcontrollers", "resourcequotas"})
 
 
-def counted_names(obj: Object, hard: Iterable[str]) -> list[str]:
-    """Those of a quota's names that objects of this kind count for."""
+def counted_names(obj: Object, hard: Iterable[str], served: Mapping[str, str] = _NONE) -> list[str]:
+    """Those of a quota's names that objects of this kind count for.
+
+    ``served``: by class of devices, the extended resource that pods may ask for instead.
+    """
     match known_kind(obj):
         case "Pod":
             return [name for name in hard if name in _POD_NAMES or _is_pod_name(name)]
@@ -50,11 +54,12 @@ def counted_names(obj: Object, hard: Iterable[str]) -> list[str]:
             own |= {_NODE_PORTS, _BALANCERS}
         case "ResourceClaim":
             own |= {name for name in hard if name.endswith(_BY_DEVICE_CLASS)}
+            own |= {alias for name, resource in served.items() for alias in _aliases(name, resource)}
     return [name for name in hard if name in own]
 
 
-def usage(obj: Object) -> Amounts:
-    """What an object uses up."""
+def usage(obj: Object, served: Mapping[str, str] = _NONE) -> Amounts:
+    """What an object uses up; ``served`` as above."""
     match known_kind(obj):
         case "Pod":
             return _of_pod(obj)
@@ -66,7 +71,7 @@ def usage(obj: Object) -> Amounts:
         case "Service":
             found |= _of_service(obj.get("spec") or {})
         case "ResourceClaim":
-            found |= _of_devices(obj.get("spec") or {})
+            found |= _of_devices(obj.get("spec") or {}, served)
     return found
 
 
@@ -128,7 +133,12 @@ def _of_service(spec: Object) -> Amounts:
     return found | {_BALANCERS: _ONE} if kind == "LoadBalancer" else found
 
 
-def _of_devices(spec: Object) -> Amounts:
+def _aliases(name: str, resource: str) -> tuple[str, str]:
+    """What devices of a class are called as resources of pods."""
+    return f"requests.{_DEVICE_CLASS}{name}", f"requests.{resource}"
+
+
+def _of_devices(spec: Object, served: Mapping[str, str]) -> Amounts:
     """Devices by class; of requests that are each other's substitutes, the most of each class."""
     numbers: Counter[str] = Counter()
     for request in each(spec.get("devices"), "requests"):
@@ -138,7 +148,10 @@ def _of_devices(spec: Object) -> Amounts:
             number = _MOST_DEVICES if everything else int(one.get("count") or 1)
             most[name] = max(most.get(name, 0), number)
         numbers.update(most)
-    return {f"{name}{_BY_DEVICE_CLASS}": Quantity.from_units(number) for name, number in numbers.items()}
+    found = {f"{name}{_BY_DEVICE_CLASS}": Quantity.from_units(number) for name, number in numbers.items()}
+    for name in numbers.keys() & served.keys():
+        found.update(dict.fromkeys(_aliases(name, served[name]), Quantity.from_units(numbers[name])))
+    return found
 
 
 def _of_claim(claim: Object) -> Amounts:

@@ -14,11 +14,16 @@ from kwhatif.admission.plugins.container_amounts import Amounts, amounts
 from kwhatif.admission.plugins.quota_scopes import in_scope
 from kwhatif.admission.plugins.quota_usage import OF_WHOLE_SERVICES, counted_names, must_specify, usage
 from kwhatif.admission.request import Request
+from kwhatif.admission.resources import known_kind
 from kwhatif.admission.world import World, name_of, namespace_of
 from kwhatif.api.quantity import Quantity
+from kwhatif.versions import Features
 
 _NOTHING = Quantity.from_units(0)
+_FOR_POD = "resource.kubernetes.io/extended-resource-claim"
 _Key = tuple[str, str]
+_POD, _CLAIM = {"apiVersion": "v1", "kind": "Pod"}, {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim"}
+_BESIDE = {"Pod": _CLAIM, "ResourceClaim": _POD}
 
 
 @dataclass(slots=True)
@@ -32,26 +37,44 @@ class _Ledger:
 class Quotas:
     """Keeps count of what is used while objects come and go."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, world: World, features: Features) -> None:
+        self._world, self._features = world, features
         self._ledgers: dict[tuple[str, str], _Ledger] = {}
         self._seen_later: dict[str, bool] = {}
         world.watch(self._observe)
 
+    def _served(self, obj: Object) -> dict[str, str]:
+        """By class of devices, the extended resource that pods may ask for instead; claims count for that, too.
+
+        Not those that the scheduler makes for such pods: the pods count already.
+        """
+        if known_kind(obj) != "ResourceClaim" or not self._features.dra_extended_resource:
+            return {}
+        if ((obj.get("metadata") or {}).get("annotations") or {}).get(_FOR_POD) == "true":
+            return {}
+        classes = ((name_of(one), (one.get("spec") or {})) for one in self._world.all("DeviceClass"))
+        return {name: spec["extendedResourceName"] for name, spec in classes if spec.get("extendedResourceName")}
+
+    def _governs(self, quota: Object, obj: Object) -> bool:
+        return bool(counted_names(obj, _hard(quota), self._served(obj))) and in_scope(quota, obj)
+
+    def _usage(self, obj: Object) -> Amounts:
+        return usage(obj, self._served(obj))
+
     def check(self, request: Request) -> Refused | None:
         """Refuse a request that would go beyond any quota of its namespace."""
         obj, kind = request.object, request.kind
-        found = [quota for quota in self._world.all("ResourceQuota", request.namespace) if _governs(quota, obj)]
+        found = [quota for quota in self._world.all("ResourceQuota", request.namespace) if self._governs(quota, obj)]
         if kind == "ResourceQuota" or not found or not _counts(request):
             return None
         for quota in found:
             complaint = must_specify(obj, _hard(quota)) if kind == "Pod" else ""
             if complaint:
                 return request.forbidden(f"failed quota: {name_of(quota)}: {complaint}")
-        more = {name: amount for name, amount in usage(obj).items() if not amount.is_zero}
-        before = usage(request.old) if request.old is not None else {}
+        more = {name: amount for name, amount in self._usage(obj).items() if not amount.is_zero}
+        before = self._usage(request.old) if request.old is not None else {}
         for quota in found:
-            names = [name for name in counted_names(obj, _hard(quota)) if name in more]
+            names = [name for name in counted_names(obj, _hard(quota), self._served(obj)) if name in more]
             problem = self._exceeded(quota, obj, {name: more[name] for name in names}, before)
             if problem:
                 return request.forbidden(f"exceeded quota: {name_of(quota)}, {problem}")
@@ -64,12 +87,12 @@ class Quotas:
         """
         asked: dict[tuple[str, str], tuple[Quantity, int]] = {}
         for obj in objs:
-            shares = {name: share for name, share in usage(obj).items() if not share.is_zero}
+            shares = {name: share for name, share in self._usage(obj).items() if not share.is_zero}
             for quota in self._world.all("ResourceQuota", namespace_of(obj)):
-                if not _governs(quota, obj):
+                if not self._governs(quota, obj):
                     continue
                 hard, used = _hard(quota), self._used(quota, obj)
-                for name in counted_names(obj, hard):
+                for name in counted_names(obj, hard, self._served(obj)):
                     if name in shares:
                         key = (f"{namespace_of(quota)}/{name_of(quota)}", name)
                         before = asked.get(key, (_NOTHING, 0))[0]
@@ -90,6 +113,17 @@ class Quotas:
         return f"requested: {_listed(asked)}, used: {_listed(used, over)}, limited: {_listed(hard, over)}"
 
     def _used(self, quota: Object, obj: Object) -> Amounts:
+        """What counts for a quota: pods and claims of devices may count for the same.
+
+        Where not all of both are known, the quota's status tells of both.
+        """
+        used, other = self._used_alike(quota, obj), _BESIDE.get(known_kind(obj))
+        if other is None or not self._served(_CLAIM) or not all(map(self._world.knows, _BESIDE)):
+            return used
+        beside = self._used_alike(quota, {**other, "metadata": {"namespace": namespace_of(quota)}})
+        return {name: amount + beside.get(name, _NOTHING) for name, amount in used.items()}
+
+    def _used_alike(self, quota: Object, obj: Object) -> Amounts:
         ledger = self._ledger(obj["kind"], namespace_of(quota))
         name = name_of(quota)
         if name not in ledger.sums:
@@ -97,7 +131,7 @@ class Quotas:
         return ledger.sums[name]
 
     def _counted(self, quota: Object, obj: Object, ledger: _Ledger) -> Amounts:
-        names = counted_names(obj, _hard(quota))
+        names = counted_names(obj, _hard(quota), self._served(obj))
         total = dict.fromkeys(names, _NOTHING)
         told = names if self._seen_later.get(obj["kind"]) else OF_WHOLE_SERVICES.intersection(names)
         if told is names or any(self._world.is_sketch(other) for other, _ in ledger.shares.values()):
@@ -114,7 +148,7 @@ class Quotas:
             self._seen_later.setdefault(kind, not self._world.knows(kind))
             ledger = self._ledgers[kind, namespace] = _Ledger()
             for obj in self._world.all(kind, namespace):
-                ledger.shares[kind, name_of(obj)] = (obj, usage(obj))
+                ledger.shares[kind, name_of(obj)] = (obj, self._usage(obj))
         return ledger
 
     def _observe(self, before: Object | None, now: Object | None) -> None:
@@ -134,7 +168,7 @@ class Quotas:
             mine.shares.pop(key, None)
             mine.sums.clear()
             return
-        share = usage(now)
+        share = self._usage(now)
         mine.shares[key] = (now, share)
         if before is not None:
             mine.sums.clear()
@@ -150,10 +184,6 @@ def _counts(request: Request) -> bool:
         return True
     ends = [(obj.get("spec") or {}).get("activeDeadlineSeconds") is not None for obj in (request.object, request.old)]
     return request.kind == "Pod" and ends[0] != ends[1]
-
-
-def _governs(quota: Object, obj: Object) -> bool:
-    return bool(counted_names(obj, _hard(quota))) and in_scope(quota, obj)
 
 
 def _hard(quota: Object) -> Amounts:

@@ -135,7 +135,8 @@ def _quota_room(session: Session, pods: Sequence[Object]) -> QuotaRoom | None:
     """How many copies of these pods the quotas of their namespaces leave room for."""
     if not session.snapshot.whole.get("ResourceQuota"):
         return None
-    rooms = Quotas(world_of(session.snapshot, set(map(namespace_of, pods)))).rooms(pods)
+    world = world_of(session.snapshot, set(map(namespace_of, pods)))
+    rooms = Quotas(world, session.setup.features).rooms(pods)
     if not rooms:
         return None
     (quota, resource), fits = min(rooms.items(), key=lambda entry: (entry[1], entry[0]))
