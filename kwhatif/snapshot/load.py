@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kwhatif import bounds
+from kwhatif.api.field_types import newest_types
 from kwhatif.api.kinds import GROUPS, NAMESPACED, TEMPLATES
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import described
@@ -129,7 +130,7 @@ def load_manifests(given: Sequence[str | Mapping[str, Any]], namespace: str = "d
             first = manifests[place]
             if first.raw == manifest.raw:
                 continue
-            if GROUPS.get(item.kind) != key[0] or item.kind in {"Pod", *TEMPLATES}:
+            if _may_make_pods(item, key[0]):
                 raise _twice(key, item, first.origin)
             manifests[place] = replace(manifest, instead_of=first.origin)
     return manifests
@@ -170,6 +171,13 @@ def _manifest(item: Item, namespace: str) -> Manifest:
 def _identity(obj: Resource, item: Item) -> tuple[str, ...]:
     """What no two objects share: group, kind, namespace and name."""
     return item.api_version.rpartition("/")[0], item.kind, obj.namespace, obj.name
+
+
+def _may_make_pods(item: Item, group: str) -> bool:
+    """Whether a kind makes pods, or is none of Kubernetes' own, which may have a template anywhere."""
+    if GROUPS.get(item.kind) != group:
+        return newest_types().served(item.api_version, item.kind) is None
+    return item.kind in {"Pod", *TEMPLATES}
 
 
 def _twice(key: tuple[str, ...], item: Item, first: Origin) -> InputError:

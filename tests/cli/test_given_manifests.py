@@ -46,6 +46,13 @@ def test_of_two_that_make_no_pods_the_last_counts_and_that_is_said(tmp_path: Pat
     )
 
 
+def test_so_it_is_of_kinds_that_only_the_server_reads(tmp_path: Path) -> None:
+    maps = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": text}} for text in "12"]
+    ran = run("expand", written(tmp_path, *maps, pod("1m")), "--snapshot", CLUSTER)
+    assert ran.code == 0
+    assert "warning: ConfigMap a appears twice" in ran.err
+
+
 def test_of_two_that_make_pods_nobody_knows_which_is_meant(tmp_path: Path) -> None:
     ran = run("place", written(tmp_path, pod("1m"), pod("2m")), "--snapshot", CLUSTER)
     assert ran.code == 2
