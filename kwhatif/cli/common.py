@@ -15,6 +15,7 @@ import typer
 
 from kwhatif.cli.options import option
 from kwhatif.cli.output import answer_is_always_good
+from kwhatif.cli.plain_words import plain
 from kwhatif.cli.terminal import Colour, remember
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -98,6 +99,7 @@ def completed(command: Any, path: str) -> Any:
             needed, files.required = files.metavar or "FILE", False
         command.callback = partial(_with_files, command.callback, frozenset(added), needed)
     command.params += [shared[name] for name in wanted if name not in own]
+    command.get_params = partial(_plain_params, command.get_params)
     command.format_options = partial(_format_options, command, path in TAKING_MANIFESTS)
     command.format_epilog = partial(_format_examples, path)
     return command
@@ -131,6 +133,10 @@ def _with_files(callback: Callable[..., Any], added: frozenset[str], metavar: st
             if given.get(name):
                 given[name] = gathered(given[name])
     return callback(**given)
+
+
+def _plain_params(params: Callable[..., Any], ctx: Any) -> Any:
+    return plain(params(ctx))
 
 
 def _format_options(command: Any, takes_manifests: bool, ctx: Any, formatter: Any) -> None:

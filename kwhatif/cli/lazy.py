@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from kwhatif.api.alike import did_you_mean
 from kwhatif.cli.common import completed
+from kwhatif.cli.plain_words import plain
 
 
 class LazyGroup(TyperGroup):
@@ -30,6 +31,9 @@ class LazyGroup(TyperGroup):
         command = typer.main.get_command(module.app)
         command.name = cmd_name
         return command if isinstance(command, TyperGroup) else completed(command, f"{self.path} {cmd_name}".strip())
+
+    def get_params(self, ctx: Any) -> Any:
+        return plain(super().get_params(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in self.commands_by_name and not args[0].startswith("-"):

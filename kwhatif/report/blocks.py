@@ -65,7 +65,8 @@ class Grouping:
 class Table:
     """Columns with a header each; rows are as long as the headers. Names among the headers keep their case.
 
-    ``nodes`` are the columns with names of nodes, ``spare`` those that a terminal without room does without.
+    ``nodes`` are the columns with names of nodes, ``spare`` those that a terminal without room does without, one after
+    the other. ``more`` says what was left out.
     """
 
     headers: tuple[str, ...]
@@ -74,6 +75,7 @@ class Table:
     grouping: Grouping | None = None
     nodes: tuple[int, ...] = ()
     spare: tuple[int, ...] = ()
+    more: str = ""
 
 
 @dataclass(frozen=True, slots=True)

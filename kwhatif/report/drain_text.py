@@ -30,11 +30,11 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     blocks += [*rollout_blocks(result.rollouts), *refusal_blocks(result.refusals, result.failed)]
     blocks += [Heading("DRAINED")] if blocks else []
     headers: tuple[str, ...] = ("node", "outcome", "evicted", "ignored", "refused", "blocked")
-    blocks.append(Table(headers, drained, None, Grouping("node", (1,)), (0,)))
+    blocks.append(Table(headers, drained, None, Grouping("node", (1,)), (0,), (3,)))
     moved = [pod for pod in result.pods if pod.outcome == "evicted"]
     headers = ("node", "turn", "pod", "made by", "budget", "made again as", "lands on")
     rows = [(pod.node, pod.turn, pod.pod, pod.owner or NONE, pod.budget or NONE, *_way(pod)) for pod in moved]
-    blocks += titled("EVICTIONS", headers, rows, None, Grouping("pod", (3, 4), (2, 5)), (0, 6), (1, 3, 5))
+    blocks += titled("EVICTIONS", headers, rows, None, Grouping("pod", (3, 4), (2, 5)), (0, 6), (5, 3, 1, 0, 4))
     stuck = [pod for pod in result.pods if pod.outcome in ("refused", "blocked")]
     reasons = [(pod.node, pod.pod, pod.budget or NONE, pod.reason) for pod in stuck]
     blocks += titled(
@@ -43,6 +43,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
         reasons,
         grouping=Grouping("pod", (2, 3), (1,)),
         nodes=(0,),
+        spare=(0,),
     )
     pending = [(p.pod, p.reason) for p in result.pending]
     blocks += titled("PENDING AFTERWARDS", ("pod", "message"), pending, None, Grouping("pod", (1,), (0,)))
@@ -54,11 +55,12 @@ def drain_blocks(result: DrainResult) -> list[Block]:
         victims,
         grouping=Grouping("pod", (0, 1), (0, 1)),
         nodes=(2, 3),
+        spare=(2,),
     )
     blocks += scale_up_blocks(result.scale_up)
     headers = ("budget", "evictions", "allowed before", "allowed after", "pods kept")
     budgets = [(b.budget, b.evictions, b.allowed_before, b.allowed_after, len(b.blocks)) for b in result.budgets]
-    blocks += titled("BUDGETS", headers, budgets, None, Grouping("budget"))
+    blocks += titled("BUDGETS", headers, budgets, None, Grouping("budget"), spare=(1,))
     left = [tuple(_shares(each)) for each in result.remaining if each.requested_before or each.requested_after]
     blocks += titled("THE OTHER NODES", ("resource", "allocatable", "requested before", "requested after"), left)
     blocks.append(Verdict(_summary(result), not result.exit_code))

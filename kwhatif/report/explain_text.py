@@ -206,7 +206,7 @@ def _evictions(report: PodReport) -> Iterator[Block]:
         for e in report.evictions
     ]
     headers = ("node", *measures, "chosen by", "behind the last by")
-    yield from titled("EVICTIONS that would make room, the best first", headers, rows, nodes=(0,), spare=(3, 5))
+    yield from titled("EVICTIONS that would make room, the best first", headers, rows, nodes=(0,), spare=(5, 3))
     yield Heading("VICTIMS")
     yield victim_table([(placement, victim) for victim in placement.victims])
 

@@ -48,20 +48,20 @@ def shortened(
         elif not isinstance(block, Table) or block.grouping is None:
             told.append(block)
         elif block.grouping.alike is None and len(block.rows) >= 2 * most_rows + _WORTH_IT:
-            told += _cut(block, block.grouping, 2 * most_rows)
+            told.append(_cut(block, block.grouping, 2 * most_rows))
         elif block.grouping.alike is not None and len(block.rows) > most_rows:
-            told += _in_groups(block, block.grouping, block.grouping.alike, most_groups)
+            told.append(_in_groups(block, block.grouping, block.grouping.alike, most_groups))
         else:
             told.append(block)
     return told
 
 
-def _cut(table: Table, grouping: Grouping, most: int) -> list[Block]:
+def _cut(table: Table, grouping: Grouping, most: int) -> Table:
     more = counted(len(table.rows) - most, f"more {grouping.one}")
-    return [replace(table, rows=table.rows[:most]), Lines((f"{more}; {grouping.shown_by} shows every row",))]
+    return replace(table, rows=table.rows[:most], more=f"{more}; {grouping.shown_by} shows every row")
 
 
-def _in_groups(table: Table, grouping: Grouping, alike: Sequence[int], most: int) -> list[Block]:
+def _in_groups(table: Table, grouping: Grouping, alike: Sequence[int], most: int) -> Table:
     by_key: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for row in table.rows:
         by_key.setdefault(tuple(_key(row[i], i in grouping.pods) for i in alike), []).append(row)
@@ -71,7 +71,7 @@ def _in_groups(table: Table, grouping: Grouping, alike: Sequence[int], most: int
     groups = sorted(by_key.values(), key=lambda rows: (first is not None and not rows[0][first], -len(rows)))
     if len(groups) == len(table.rows):
         alone = replace(table, rows=tuple(row for (row,) in groups))
-        return _cut(alone, grouping, most) if most < len(groups) else [alone]
+        return _cut(alone, grouping, most) if most < len(groups) else alone
     rows = tuple(
         (str(len(group)), *(_common(group, i, i in grouping.pods) for i in range(len(table.headers))))
         for group in groups[:most]
@@ -79,15 +79,13 @@ def _in_groups(table: Table, grouping: Grouping, alike: Sequence[int], most: int
     left = groups[most:]
     more = counted(sum(map(len, left)), f"more {grouping.one}")
     said = f"{more} in {counted(len(left), 'group')}; " if left else ""
-    return [
-        Table(
-            (f"{grouping.one}s", *table.headers),
-            rows,
-            nodes=tuple(i + 1 for i in table.nodes),
-            spare=tuple(i + 1 for i in table.spare),
-        ),
-        Lines((f"{said}{grouping.shown_by} shows every row",)),
-    ]
+    return Table(
+        (f"{grouping.one}s", *table.headers),
+        rows,
+        nodes=tuple(i + 1 for i in table.nodes),
+        spare=tuple(i + 1 for i in table.spare),
+        more=f"{said}{grouping.shown_by} shows every row",
+    )
 
 
 def _key(cell: str, pod: bool) -> str:

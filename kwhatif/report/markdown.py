@@ -47,10 +47,11 @@ def _drawn(block: Block) -> str:
             return "  \n".join(map(escaped, texts))
         case Commands(texts):
             return "\n".join(f"- {code(text)}" for text in texts)
-        case Table(headers, rows, names_from):
+        case Table(headers, rows, names_from, more=more):
             capitals = len(headers) if names_from is None else names_from
             heads = [head if place >= capitals else head[:1].upper() + head[1:] for place, head in enumerate(headers)]
-            return drawn_table([*map(escaped, heads)], [[*map(escaped, row)] for row in rows])
+            drawn = drawn_table([*map(escaped, heads)], [[*map(escaped, row)] for row in rows])
+            return f"{drawn}\n\n{escaped(more)}" if more else drawn
         case Part(blocks):
             return "\n\n".join(map(_drawn, blocks))
 

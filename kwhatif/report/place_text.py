@@ -17,7 +17,7 @@ from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Victi
 
 _HEADERS = ("namespace", "pod", "node", "score", "feasible", "evaluated", "ties", "reason")
 _BESIDES = ("autoscaled", "gated", "waiting", "skipped", "unclaimed", "preempted")
-_SPARE = (5, 6)
+_SPARE = (6, 5)
 _WIDE = ("scheduler", "priority", "scores", "tied", "origin", "defaults")
 
 MOST_COMMANDS = 5

@@ -119,15 +119,15 @@ def _table(table: Table, screen: Screen) -> list[str]:
     """Headers in capitals; those from ``names_from`` on are names and stay as they are."""
     if screen.width is not None:
         table = _with(table, [i for i in range(len(table.headers)) if not i or _tells(table, i)])
-        if table.spare and _width([table.headers, *table.rows]) > screen.columns:
-            table = _with(table, [i for i in range(len(table.headers)) if i not in table.spare])
+        while table.spare and _width([table.headers, *table.rows]) > screen.columns:
+            table = _with(table, [i for i in range(len(table.headers)) if i != table.spare[0]])
     capitals = len(table.headers) if table.names_from is None else table.names_from
     heads = [head if place >= capitals else head.upper() for place, head in enumerate(table.headers)]
     folded = _folded(heads) if screen.width is not None and _width([heads, *table.rows]) > screen.columns else [heads]
     drawn = screen.table([*folded, *table.rows])
     head, rows = drawn[: len(folded)], drawn[len(folded) :]
     return [screen.painted(line, "heading") for lines in head for line in lines] + [
-        line for row in rows for line in row
+        line for row in [*rows, screen.wrapped(table.more) if table.more else []] for line in row
     ]
 
 
@@ -143,7 +143,7 @@ def _with(table: Table, columns: Sequence[int]) -> Table:
         headers=tuple(table.headers[i] for i in columns),
         rows=tuple(tuple(row[i] for i in columns) for row in table.rows),
         names_from=None if table.names_from is None else sum(i < table.names_from for i in columns),
-        spare=tuple(place for place, i in enumerate(columns) if i in table.spare),
+        spare=tuple(columns.index(i) for i in table.spare if i in columns),
     )
 
 

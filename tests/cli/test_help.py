@@ -112,17 +112,46 @@ def test_every_example_runs(path: str, tmp_path: Path, monkeypatch: pytest.Monke
         assert not live or "kubeconfig" in ran.err.lower() or "nowhere" in ran.err
 
 
+ELSEWHERE = {
+    *("rich", "jinja2", "kubernetes", "tabulate", "pydantic"),
+    *("kwhatif.devices", "kwhatif.legacy", "kwhatif.redaction", "kwhatif.report.html", "kwhatif.report.markdown"),
+    *("kwhatif.autoscaling.cluster_autoscaler", "kwhatif.autoscaling.karpenter", "kwhatif.snapshot.live.live_cluster"),
+}
+
+
 def test_what_only_some_answers_need_is_imported_only_for_them() -> None:
-    """Colours, pages and live clusters cost nobody time who asks for none of them."""
+    """Colours, pages, autoscalers and live clusters cost nobody time who asks for none of them, nor do plain words."""
     program = (
         "import sys; from kwhatif.cli.main import main\n"
         "sys.argv = ['kwhatif', *sys.argv[1:]]\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "print(sorted({'rich', 'jinja2', 'kubernetes', 'tabulate'} & set(sys.modules)), file=sys.stderr)"
+        f"print(sorted({ELSEWHERE} & set(sys.modules)), file=sys.stderr)"
     )
     for words in (["--help"], ["place", "data/small.yaml", "--snapshot", CLUSTER], ["gate", "--help"]):
         ran = subprocess.run(
             [sys.executable, "-c", program, *words], cwd=TESTS, capture_output=True, encoding="utf-8", check=False
         )
         assert ran.stderr.splitlines()[-1] == "[]", words
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (["-n", "shop", "--max-pods", "9"], True),
+        (["--max-pods", "nine"], False),
+        (["--max-pods", "0"], False),
+        (["--request-timeout", "1.5", "--color", "never", "--strict"], True),
+        (["--color", "blue"], False),
+        (["--color", "NEVER"], False),
+    ],
+)
+def test_words_mean_the_same_with_and_without_adapters(
+    words: list[str], same: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["place", "data/small.yaml", "--snapshot", CLUSTER, *words]
+    quick = run(*asked)
+    monkeypatch.setattr("kwhatif.cli.common.plain", lambda params: params)
+    monkeypatch.setattr("kwhatif.cli.lazy.plain", lambda params: params)
+    assert run(*asked) == quick
+    assert (quick.code != 2) == same

@@ -132,7 +132,7 @@ def test_tables_from_20_rows_on_are_told_in_groups_unless_everything_is_asked_fo
     assert text_of([table_of(20)], everything=False) == (
         "PODS  POD         NODE                NUMBER   WHY\n"
         "20    shop/web-*  node-0 and 19 more  0 to 19  full\n"
-        "\n--all shows every row\n"
+        "--all shows every row\n"
     )
     assert len(text_of([table_of(20)], everything=True).splitlines()) == 21
 
@@ -144,7 +144,7 @@ def test_amounts_range_by_size_and_rows_that_stand_for_themselves_are_cut() -> N
     shown = text_of([Table(("pod", "cpu"), rows, None, Grouping("pod"))], everything=False)
     assert shown.count("\n") == 25
     shown = text_of([Table(("pod", "cpu"), rows[:1] * 50, None, Grouping("pod"))], everything=False)
-    assert shown.endswith("\nshop/w-0  900m\n\n12 more pods; --all shows every row\n")
+    assert shown.endswith("\nshop/w-0  900m\n12 more pods; --all shows every row\n")
 
 
 def test_a_report_of_long_tables_keeps_to_sixty_lines() -> None:
