@@ -15,6 +15,7 @@ import msgspec
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.quantity import plain_quantity
+from kwhatif.progress import tracked
 from kwhatif.redaction.autoscaler_rules import autoscaler_info
 from kwhatif.redaction.configuration_rules import CONFIGURATION
 from kwhatif.redaction.object_rules import RULES
@@ -100,7 +101,8 @@ def _snapshot(snapshot: Snapshot, names: Names) -> Snapshot:
     objects = Objects()
     for kind in sorted(snapshot.objects.covered()):
         struct, rule = KINDS[kind], RULES[kind]
-        objects.extend(struct, [convert(rule(_plain(obj), names), struct) for obj in snapshot.objects.of(struct)])
+        told = tracked(snapshot.objects.of(struct), "Redacting", f"objects of {kind}")
+        objects.extend(struct, [convert(rule(_plain(obj), names), struct) for obj in told])
     whole = {
         kind: [RULES[kind](obj, names) for obj in listed]
         for kind, listed in sorted(snapshot.whole.items())

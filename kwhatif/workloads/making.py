@@ -12,6 +12,7 @@ from typing import Protocol
 from kwhatif.admission.answer import Answer, Change, Created, Object, Refused
 from kwhatif.admission.world import World
 from kwhatif.bounds import make_room
+from kwhatif.progress import tracked
 from kwhatif.workloads.objects import name_of, namespace_of
 from kwhatif.workloads.pods import device_claims, ephemeral_claims
 
@@ -84,7 +85,7 @@ class Making:
     def pods_of(self, owner: Object, number: int, body_of: Callable[[int], Object]) -> None:
         """So many pods that are alike but for their names: once one is refused, so would be the rest."""
         make_room(number, f"{owner.get('kind')} {name_of(owner)}")
-        for place in range(number):
+        for place in tracked(range(number), "Making", "pods"):
             refused = self.pod(body_of(place))
             if refused:
                 self.failed(owner, f"Error creating: {refused.message}", number - place)

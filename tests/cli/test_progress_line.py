@@ -181,6 +181,19 @@ SCENARIOS = "data/scenarios.jsonl"
         (("drain", "ant-1", *ON), ["Draining 0 of 1 nodes"]),
         (("conformance", SCENARIOS), [f"Replaying {SCENARIOS}: 0 scenarios"]),
         (("snapshot", "info", CLUSTER), [f"Loading {CLUSTER}: 1 objects", "Writing the answer"]),
+        (("snapshot", "validate", CLUSTER), ["Looking for what does not go together"]),
+        (("snapshot", "diff", CLUSTER, "data/cluster-later.json"), ["Comparing 0 of 28 kinds"]),
+        (("snapshot", "convert", CLUSTER, "-o", "/dev/null"), ["Writing /dev/null"]),
+        (("explain", "data/pods.yaml", *ON), ["Explaining 0 of 4 pods"]),
+        (("expand", "data/workloads.yaml"), ["Making 0 of 2 pods"]),
+        (("gate", "data/small.yaml", *ON), ["Judging by 0 of 7 rules"]),
+        (
+            (
+                *("autoscale", "../samples/autoscaled/web.yaml", "--snapshot", "../samples/autoscaled/cluster.yaml"),
+                *("--groups", "../samples/autoscaled/groups.yaml", "--until-quiet"),
+            ),
+            ["Trying 0 of 3 groups", "Trying 0 of 6 other orders", "Taking turns: 1 rounds"],
+        ),
     ],
     ids=lambda each: each[0] if isinstance(each, tuple) else "",
 )

@@ -23,6 +23,7 @@ from kwhatif.autoscaling.cluster_autoscaler.similar_groups import Resize, are_si
 from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import SimulatedCluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.status import Code, Status
+from kwhatif.progress import tracked
 
 SUCCESSFUL, FAILED = "ScaleUpSuccessful", "ScaleUpError"
 NO_OPTIONS, NOT_NEEDED, NOT_TRIED = "ScaleUpNoOptionsAvailable", "ScaleUpNotNeeded", "ScaleUpNotTried"
@@ -109,7 +110,7 @@ class Orchestrator:
         """What becomes of pods for which the cluster has no room."""
         self._groups = pod_groups(pods)
         considered = [group for group in self._world.groups if self._considers(group)]
-        for group in considered:
+        for group in tracked(considered, "Trying", "groups"):
             self._fitting[group.name] = self._fits(group)
         options = [option for group in considered if (option := self._option(group)) is not None]
         outcome = ScaleUp(NO_OPTIONS, pods, skipped=self._skipped, options=options)

@@ -25,6 +25,7 @@ from kwhatif.autoscaling.karpenter.taints import untolerated
 from kwhatif.autoscaling.karpenter.topology import Topology
 from kwhatif.autoscaling.karpenter.volume_topology import Missing, Used
 from kwhatif.autoscaling.karpenter.wants import Wants
+from kwhatif.progress import reached
 
 
 @dataclass
@@ -40,6 +41,9 @@ class Round:
     relaxed: dict[str, Mapping[str, int]] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
 
+
+_TOLD_EVERY = 64
+"""Attempts after which it is told how far a round has come; those of consolidation are shorter, and many."""
 
 _NONE_LEFT = "NodePool requirements filtered out all compatible available instance types"
 
@@ -130,7 +134,11 @@ class Scheduler:
         """Try all pods until nothing gets any further."""
         queue = Queue(self._pods)
         errors: dict[str, Unsuitable] = {}
+        asked = 0
         while (wants := queue.pop()) is not None:
+            asked += 1
+            if asked % _TOLD_EVERY == 0:
+                reached("Finding machines", "attempts", asked)
             problem = self._try(wants)
             if problem is None:
                 errors.pop(wants.key, None)

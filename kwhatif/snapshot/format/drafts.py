@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from kwhatif.progress import begun
+
 _GZIP_LEVEL = 6
 _ZSTD_LEVEL = 9
 _PRIVATE, _PUBLIC = 0o600, 0o666
@@ -21,6 +23,7 @@ def draft_of(path: str, *, private: bool = False) -> Iterator[IO[bytes]]:
     Nobody but its owner can read a ``private`` one; any other is for those who could read the file that it replaces.
     What is no regular file, such as a pipe or ``/dev/null``, cannot be replaced and is written directly.
     """
+    begun(f"Writing {path}")
     target = Path(os.path.realpath(path))
     if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):
         with target.open("wb") as file:

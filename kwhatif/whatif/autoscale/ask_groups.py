@@ -17,6 +17,7 @@ from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUp
 from kwhatif.autoscaling.cluster_autoscaler.similar_groups import Resize
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import Loop, StaticAutoscaler
 from kwhatif.autoscaling.nodes_to_come import GroupSize, Help, NodeToCome
+from kwhatif.progress import tracked
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.autoscale.node_groups_document import KnownGroups
 from kwhatif.whatif.autoscale.world_of import world_of
@@ -68,7 +69,10 @@ def chance(world: World, loop: Loop, orders: int) -> tuple[list[str], list[str]]
     """Other plans that other orders of nodes and pods lead to, and pods that are helped in some order only."""
     if not orders:
         return [], []
-    loops = [loop, *(StaticAutoscaler(Random(seed)).loop(world) for seed in range(orders))]
+    loops = [
+        loop,
+        *(StaticAutoscaler(Random(seed)).loop(world) for seed in tracked(range(orders), "Trying", "other orders")),
+    ]
     plans = {_plan(each.scale_up) for each in loops} - {_plan(loop.scale_up)}
     helped = [_helped(each) for each in loops]
     return sorted(plans), sorted(set().union(*helped) - helped[0].intersection(*helped[1:]))

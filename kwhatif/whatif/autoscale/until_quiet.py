@@ -17,6 +17,7 @@ from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World, is_of
 from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroups
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import StaticAutoscaler
 from kwhatif.golang.duration import SECOND
+from kwhatif.progress import reached
 from kwhatif.results.amounts import counted, some
 from kwhatif.results.autoscale import QuietStep
 from kwhatif.whatif.autoscale.ask_groups import ByGroups
@@ -60,7 +61,8 @@ def until_quiet(
     """
     state = _State(session.apart(), known, list(waiting), now)
     yield state.step("the scheduler is done")
-    for _ in range(_MOST_ROUNDS):
+    for done in range(_MOST_ROUNDS):
+        reached("Taking turns", "rounds", done)
         grown = yield from _scale_up(state, provision)
         if not grown and not (yield from _scale_down(state)):
             return

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import FINISHED
+from kwhatif.progress import tracked
 from kwhatif.results.amounts import counted
 from kwhatif.results.backtest import BacktestResult
 from kwhatif.scheduling.attempt import Attempt
@@ -47,7 +48,7 @@ class LastBound(Question[BacktestResult]):
         if undated := len(bound) - len(dated):
             account.left_out["the snapshot does not tell when the pod was bound, or it is a static pod"] = undated
         judged = partial(_verdict, nodes=len(session.cluster), strangers=judge.strangers(session.setup))
-        for at, group in groupby(dated[: self.last], key=lambda each: each[0]):
+        for at, group in groupby(tracked(dated[: self.last], "Asking again for", "pods"), key=lambda each: each[0]):
             pods = [pod for _, pod in group]
             for pod in pods:
                 decision = Decision(pod.metadata.uid or pod.key, pod.key, 0, 0, 0, 0, node=pod.spec.node_name or "")

@@ -13,6 +13,7 @@ from kwhatif.api.alike import did_you_mean
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import IntpArray
 from kwhatif.errors import UsageError
+from kwhatif.progress import tracked
 from kwhatif.results.explain import Comparison, Eviction, ExplainResult, NodeReport, PodReport
 from kwhatif.results.place import ClaimDevices, Placement
 from kwhatif.scheduling.attempt import Attempt
@@ -62,7 +63,7 @@ def explain(
     looking.check(session)
     reports: dict[tuple[str, ...], PodReport] = {}
     placements = []
-    for item in asked:
+    for item in tracked(asked, "Explaining", "pods"):
         decided = _decided(session, item)
         placement = decided.placement
         placements.append(placement)

@@ -20,6 +20,7 @@ from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import KwhatifError, PluginError
+from kwhatif.progress import tracked
 from kwhatif.results.amounts import counted
 from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subject
 from kwhatif.results.parts import Fidelity
@@ -240,7 +241,7 @@ class _Judged:
         if not self._terms.exemptions:
             self.warnings += forbidden(units)
         self._outcomes = []
-        for rule in self._terms.rules:
+        for rule in tracked(self._terms.rules, "Judging by", "rules"):
             found = [] if rule.given.level == "off" else _asked_of(rule, self._context)
             counted_, exempted = settle(found, claims)
             self.findings += counted_

@@ -11,6 +11,7 @@ from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.meta import Resource
 from kwhatif.api.mismatch import step
 from kwhatif.cluster.cluster import FINISHED
+from kwhatif.progress import tracked
 from kwhatif.results.snapshot_diff import DiffResult, FieldChange, ObjectChange, Replaced
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.snapshot_diff.visible import Whole, template_of, visible
@@ -24,7 +25,7 @@ def diff(before: Snapshot, after: Snapshot) -> DiffResult:
     both = sorted(there & here, key=lambda kind: (_FIRST.index(kind) if kind in _FIRST else len(_FIRST), kind))
     changes: list[ObjectChange] = []
     replaced: tuple[Replaced, ...] = ()
-    for kind in both:
+    for kind in tracked(both, "Comparing", "kinds"):
         old, new = _by_name(before, kind), _by_name(after, kind)
         gone, come = [old[key] for key in old if key not in new], [new[key] for key in new if key not in old]
         if kind == "Pod":

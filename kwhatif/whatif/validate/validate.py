@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from kwhatif.api.kinds import KINDS
 from kwhatif.errors import InputError
+from kwhatif.progress import begun
 from kwhatif.results.snapshot_check import CheckResult, Finding
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.lenient import Lenient, read_leniently
@@ -39,6 +40,7 @@ def check(
     snapshot: Snapshot, features: Features, misread: Collection[tuple[str, str, str]] = frozenset()
 ) -> list[Finding]:
     """What does not go together, errors first. ``misread`` objects (kind, namespace, name) could not be read."""
+    begun("Looking for what does not go together")
     known = Known(snapshot, features, misread)
     found = {
         *_while_reading(snapshot),
