@@ -34,12 +34,12 @@ def _commands() -> Iterator[str]:
 
 
 def _command(command: Any, path: str, above: Any) -> Iterator[str]:
-    from kwhatif.cli.common import TAKING_MANIFESTS, sections
+    from kwhatif.cli.common import TAKING_FILES, TAKING_MANIFESTS, sections
 
     name = path.removeprefix("kwhatif").strip()
     context = command.make_context(path.split()[-1], [], parent=above, resilient_parsing=True)
     yield from (f"## {path}", "", command.help or "", "")
-    for title, rows in sections(command, name in TAKING_MANIFESTS, context):
+    for title, rows in sections(command, name in TAKING_MANIFESTS | TAKING_FILES, context):
         yield from ("", f"**{title}**", "", "| | |", "| --- | --- |")
         yield from (f"| `{_code(written)}` | {_cell(said)} |" for written, said in rows)
     if examples := EXAMPLES.get(name):

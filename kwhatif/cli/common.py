@@ -19,7 +19,7 @@ from kwhatif.cli.plain_words import plain
 from kwhatif.cli.terminal import Colour, remember
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Manifests", ("filename", "recursive", "namespace", "verb", "templates", "admission_plugins", "ignore_unknown")),
+    ("Files", ("filename", "recursive", "namespace", "verb", "templates", "admission_plugins", "ignore_unknown")),
     (
         "Cluster",
         (
@@ -49,10 +49,14 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 ANSWERING = frozenset(
     {
         *("place", "explain", "diff", "gate", "capacity", "drain", "outage", "expand", "backtest", "conformance"),
-        *("autoscale plan", "policy validate", "snapshot validate", "snapshot diff"),
+        *("autoscale plan", "autoscale groups", "autoscale catalogue"),
+        *("policy validate", "snapshot validate", "snapshot diff"),
     }
 )
 """Commands whose answer may be "no"."""
+
+TAKING_FILES = frozenset({"snapshot info", "snapshot convert", "snapshot validate", "snapshot redact", "conformance"})
+"""Commands that take other files, which ``-f`` names as well. Directories of these are read to their ends anyway."""
 
 TAKING_MANIFESTS = frozenset(
     {"place", "explain", "diff", "gate", "capacity", "drain", "outage", "expand", "sweep", "autoscale plan"}
@@ -90,8 +94,9 @@ def completed(command: Any, path: str) -> Any:
     shared = {each.name: each for each in typer.main.get_command(app).params}
     own = {each.name for each in command.params}
     wanted = ["color", *(["exit_zero"] if path in ANSWERING else [])]
-    if path in TAKING_MANIFESTS:
-        added = [name for name in ("filename", "recursive") if name not in own]
+    if path in TAKING_MANIFESTS | TAKING_FILES:
+        offered = ("filename", "recursive") if path in TAKING_MANIFESTS else ("filename",)
+        added = [name for name in offered if name not in own]
         wanted += added
         files = next((each for each in command.params if each.name == "files"), None)
         needed = ""
@@ -100,7 +105,7 @@ def completed(command: Any, path: str) -> Any:
         command.callback = partial(_with_files, command.callback, frozenset(added), needed)
     command.params += [shared[name] for name in wanted if name not in own]
     command.get_params = partial(_plain_params, command.get_params)
-    command.format_options = partial(_format_options, command, path in TAKING_MANIFESTS)
+    command.format_options = partial(_format_options, command, path in TAKING_MANIFESTS | TAKING_FILES)
     command.format_epilog = partial(_format_examples, path)
     return command
 
@@ -139,16 +144,16 @@ def _plain_params(params: Callable[..., Any], ctx: Any) -> Any:
     return plain(params(ctx))
 
 
-def _format_options(command: Any, takes_manifests: bool, ctx: Any, formatter: Any) -> None:
-    for title, rows in sections(command, takes_manifests, ctx):
+def _format_options(command: Any, takes_files: bool, ctx: Any, formatter: Any) -> None:
+    for title, rows in sections(command, takes_files, ctx):
         with formatter.section(title):
             formatter.write_dl(rows)
 
 
-def sections(command: Any, takes_manifests: bool, ctx: Any) -> list[tuple[str, list[tuple[str, str]]]]:
+def sections(command: Any, takes_files: bool, ctx: Any) -> list[tuple[str, list[tuple[str, str]]]]:
     """Arguments, the command's own options, and those of each group: title -> how each is written, and its help."""
     records = {param.name: (param, _record(param, ctx)) for param in command.get_params(ctx)}
-    groups = [group for group in GROUPS if takes_manifests or group[0] != "Manifests"]
+    groups = [group for group in GROUPS if takes_files or group[0] != "Files"]
     known = {name for _, names in groups for name in names}
     arguments = [record for param, record in records.values() if record and param.param_type_name == "argument"]
     own = [

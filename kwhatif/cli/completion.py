@@ -27,16 +27,24 @@ def complete_node(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_pod(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of pods, and of the workloads that have some, as ``deployment/web``."""
+    return _beginning(incomplete, (name for workloads, pods in _named(ctx) for name in (*workloads, *pods)))
+
+
+def complete_workload(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names of workloads that have pods, before their number: ``deployment/shop/web=``."""
+    return _beginning(incomplete, (f"{name}=" for workloads, _ in _named(ctx) for name in workloads))
+
+
+def _named(ctx: typer.Context) -> Iterator[tuple[list[str], list[str]]]:
+    """Of a snapshot the names of workloads that have pods, and of pods."""
     from kwhatif.api.core import Pod
     from kwhatif.whatif.fidelity.ownership import Owners
 
-    names: list[str] = []
     for each in _snapshot(ctx):
         pods, owners = each.objects.of(Pod), Owners(each)
         tops = (owners.workload_of(pod) for pod in pods)
-        names += (f"{top.kind.lower()}/{top.namespace}/{top.name}" for top in tops if top.kind != "Pod")
-        names += (pod.key for pod in pods)
-    return _beginning(incomplete, iter(names))
+        workloads = [f"{top.kind.lower()}/{top.namespace}/{top.name}" for top in tops if top.kind != "Pod"]
+        yield workloads, [pod.key for pod in pods]
 
 
 def _beginning(incomplete: str, names: Iterator[str]) -> list[str]:

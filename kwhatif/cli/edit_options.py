@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from kwhatif.cli.completion import complete_node, complete_pod
+from kwhatif.cli.completion import complete_node, complete_pod, complete_workload
 from kwhatif.cli.options import option
 from kwhatif.whatif.edits.flags import ADD_NODES, OPTIONS, given_by_options
 from kwhatif.whatif.edits.kind import Given
@@ -39,7 +39,7 @@ def _field(name: str) -> str:
     return name.removeprefix("--").replace("-", "_")
 
 
-_COMPLETED = {"NODE": complete_node, "PODS": complete_pod}
+_COMPLETED = {"NODE": complete_node, "PODS": complete_pod, "KIND": complete_workload}
 """What an option is about, by how its value begins -> what completes it."""
 
 

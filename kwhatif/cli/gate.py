@@ -42,6 +42,7 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)",
 
 class Formats(StrEnum):
     table = "table"
+    wide = "wide"
     json = "json"
     yaml = "yaml"
     markdown = "markdown"
@@ -138,7 +139,7 @@ def gate(
     from kwhatif.whatif.gate.question import Gate
     from kwhatif.whatif.stages.sequence import ask
 
-    reports = reports_of(report, [HTML, *Formats])
+    reports = reports_of(report, [HTML, *(each for each in Formats if each is not Formats.wide)])
     question = Gate(
         base=base,
         config=config,
@@ -178,9 +179,10 @@ def _finish(result: GateResult, output: Formats, reports: Reports, *, everything
     from kwhatif.report.gate_formats import FORMATS
     from kwhatif.report.gate_table import WIDTH, gate_table
 
-    if output is Formats.table:
+    if output in (Formats.table, Formats.wide):
         # Whoever looks into a log has no terminal to ask again from.
-        text = gate_table(result, screen(WIDTH), everything=everything or screen().width is None)
+        everything = everything or output is Formats.wide or screen().width is None
+        text = gate_table(result, screen(WIDTH), everything=everything)
     else:
         text = FORMATS[output](result)
     write_reports(reports, lambda name: page(result) if name == HTML else FORMATS[name](result))

@@ -186,11 +186,15 @@ class _Drain:
 
     def _become_ready(self) -> bool:
         """Pods that have found a node are ready, and budgets hear of it; whether there were any."""
-        ready = [taken for taken in self._waiting if taken.placement.good]
-        for taken in ready:
-            self.budgets.ready(taken.asked.pod)
-        self._waiting = [taken for taken in self._waiting if not taken.placement.good]
-        return bool(ready)
+        waiting: list[Taken] = []
+        for taken in self._waiting:
+            if taken.placement.good:
+                self.budgets.ready(taken.asked.pod)
+            else:
+                waiting.append(taken)
+        found = len(waiting) < len(self._waiting)
+        self._waiting = waiting
+        return found
 
     @property
     def pods(self) -> tuple[DrainedPod, ...]:

@@ -43,6 +43,7 @@ class EvictionBudgets:
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
         self._budgets: list[_Budget] = []
+        self._found: dict[tuple[str, frozenset[tuple[str, str]]], list[_Budget]] = {}
         for budget in budgets:
             spec, status = budget.spec, budget.status
             if spec.selector is None:
@@ -118,7 +119,11 @@ class EvictionBudgets:
         )
 
     def _of(self, pod: Pod) -> list[_Budget]:
-        return [budget for budget in self._budgets if budget.selects(pod)]
+        alike = pod.namespace, frozenset((pod.metadata.labels or {}).items())
+        found = self._found.get(alike)
+        if found is None:
+            found = self._found[alike] = [budget for budget in self._budgets if budget.selects(pod)]
+        return found
 
 
 def _needs_no_budget(pod: Pod) -> bool:
