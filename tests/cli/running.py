@@ -46,7 +46,7 @@ def run(
     stdin: bytes | str = b"",
     columns: int = 80,
     env: Mapping[str, str] | None = None,
-    folder: Path = TESTS,
+    folder: Path | None = None,
     terminal: bool = False,
 ) -> Ran:
     """Run ``kwhatif`` in this process, in tests/ or another folder; standard output may be a terminal that shows
@@ -58,7 +58,7 @@ def run(
     env = {"TERM": "xterm", "NO_COLOR": "", **(env or {})} if terminal else env
     hook = sys.excepthook
     with (
-        contextlib.chdir(folder),
+        contextlib.chdir(folder or TESTS),
         mock.patch.dict(os.environ, {"COLUMNS": str(columns), **(env or {})}),
         mock.patch.object(sys, "argv", ["kwhatif", *words]),
         mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), "utf-8")),

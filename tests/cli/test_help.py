@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import shlex
 import shutil
@@ -145,17 +144,15 @@ def test_what_is_written_wrongly_is_told_with_what_was_meant(words: str, meant: 
 
 
 @pytest.mark.parametrize("path", COMMANDS)
-def test_every_example_runs(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_example_runs(path: str, tmp_path: Path) -> None:
     (tmp_path / "samples").symlink_to(TESTS.parent / "samples")
     (tmp_path / "day.jsonl.gz").symlink_to(TESTS / "data" / "recorded-day.jsonl.gz")
-    monkeypatch.setattr("tests.cli.running.TESTS", tmp_path)
     live = path in ("snapshot dump", "snapshot record")
-    with contextlib.chdir(tmp_path):
-        if path == "snapshot reveal":
-            Path("answer.txt").write_text("nothing of interest")
-            run(*shlex.split(f"snapshot redact {EXAMPLES['snapshot redact'][0]}"))
+    if path == "snapshot reveal":
+        (tmp_path / "answer.txt").write_text("nothing of interest")
+        run(*shlex.split(f"snapshot redact {EXAMPLES['snapshot redact'][0]}"), folder=tmp_path)
     for line in EXAMPLES[path]:
-        ran = run(*path.split(), *shlex.split(line), env={"KUBECONFIG": str(tmp_path / "nowhere")})
+        ran = run(*path.split(), *shlex.split(line), env={"KUBECONFIG": str(tmp_path / "nowhere")}, folder=tmp_path)
         assert ran.code in ((2,) if live else (0, 1)), ran.err
         assert not live or "kubeconfig" in ran.err.lower() or "nowhere" in ran.err
 
