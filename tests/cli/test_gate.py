@@ -37,15 +37,17 @@ def test_the_same_input_gives_the_same_bytes(rules: str) -> None:
     assert gate("-o", "json", rules=rules).out == gate("-o", "json", rules=rules).out
 
 
-def test_the_formats_are_those_of_the_reports() -> None:
-    assert list(Formats) == list(FORMATS)
+def test_the_formats_are_those_of_the_reports_and_a_terminal_has_a_wide_one() -> None:
+    assert [each for each in Formats if each is not Formats.wide] == list(FORMATS)
+    assert gate("-o", "wide").out == gate("-o", "table").out
+    assert gate("--report", "wide=file").code == 2
 
 
 def test_reports_are_written_beside_what_is_printed(tmp_path: Path) -> None:
-    files = {name: tmp_path / f"report.{name}" for name in Formats}
+    files = {name: tmp_path / f"report.{name}" for name in FORMATS}
     ran = gate(*(word for name, path in files.items() for word in ("--report", f"{name}={path}")), "-o", "yaml")
     assert ran.code == 0
-    assert yaml.safe_load(ran.out) == json.loads(files[Formats.json].read_text())
+    assert yaml.safe_load(ran.out) == json.loads(files["json"].read_text())
     assert all(path.read_text().endswith("\n") for path in files.values())
 
 
