@@ -20,17 +20,19 @@ import msgspec
 import pytest
 
 from kwhatif.api.core import Pod
+from kwhatif.api.node_pools import NodePool
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
 from kwhatif.snapshot.foreign.recording import Recording
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.live import recorder
+from kwhatif.snapshot.live import discovery, recorder
 from kwhatif.snapshot.live.dump import Wanted
 from kwhatif.snapshot.live.live_cluster import Connection
 from kwhatif.snapshot.live.recorder import Recorded, Recorder
 from kwhatif.snapshot.load import load_recording, load_snapshot
 from tests.cli.running import TESTS, refused, run
-from tests.snapshot.server import Answer, ApiServer, Slam, Watch, objects_in, status_of
+from tests.snapshot.server import Answer, ApiServer, Slam, Watch, key_of, objects_in, status_of
+from tests.snapshot.server import recorded as exchanges
 
 PODS, NODES, EVENTS = "/api/v1/pods", "/api/v1/nodes", "/api/v1/events"
 FIRST = 5000
@@ -309,6 +311,34 @@ def test_a_kind_that_may_not_be_read_is_said_in_the_file(server: ApiServer, reco
     made = record(1)
     assert set(made.recorded.refused) == {"PodDisruptionBudget"}
     assert made.at().unreadable["PodDisruptionBudget"].startswith("forbidden (403")
+
+
+@pytest.mark.parametrize("told_by", ["a definition that comes", "time"])
+def test_a_kind_that_is_served_later_is_followed_from_then_on(
+    told_by: str, server: ApiServer, record: Callable[..., Made], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups = json.loads(exchanges()["admin", key_of("/apis")].body)
+    karpenter = {"name": "karpenter.sh", "versions": [{"groupVersion": "karpenter.sh/v1", "version": "v1"}]}
+    more = {**groups, "groups": [*groups["groups"], karpenter]}
+    server.put("/apis", groups, more)
+    pool = {"metadata": {"name": "general", "resourceVersion": "4000"}, "spec": {"limits": {"cpu": "100"}}}
+    listed = {"kind": "NodePoolList", "metadata": {"resourceVersion": "4999"}, "items": [pool]}
+    server.put("/apis/karpenter.sh/v1/nodepools?limit=50", listed)
+    changed = {"metadata": {"name": "general", "resourceVersion": str(FIRST)}, "spec": {"limits": {"cpu": "200"}}}
+    server.watch("/apis/karpenter.sh/v1/nodepools", Watch((told("MODIFIED", changed),), "silence"))
+    definition = {"metadata": {"name": "nodepools.karpenter.sh", "uid": "d", "resourceVersion": "4500"}}
+    if told_by == "time":
+        monkeypatch.setattr(discovery, "LOOK_AGAIN", 0.05)
+        made = record(2)
+    else:
+        kinds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        server.watch(kinds, Watch((told("ADDED", definition),), "silence"))
+        made = record(3)
+    (found,) = made.at().objects.of(NodePool)
+    assert found.spec.limits is not None
+    assert str(found.spec.limits["cpu"]) == "200"
+    assert "NodePool" not in made.at().unreadable
+    assert made.recording.begins < 4000, "what came later does not move the beginning"
 
 
 def test_a_kind_that_may_not_be_watched_is_said_in_the_file(server: ApiServer, record: Callable[..., Made]) -> None:

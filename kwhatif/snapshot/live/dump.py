@@ -23,6 +23,7 @@ from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.live.asker import Asker, Refused
 from kwhatif.snapshot.live.autoscaler_maps import read_autoscaler
 from kwhatif.snapshot.live.consistency import inconsistencies
+from kwhatif.snapshot.live.discovery import Discovery
 from kwhatif.snapshot.live.listing import Listing, ListReader, Progress
 from kwhatif.snapshot.live.live_cluster import Connection, LiveCluster
 from kwhatif.snapshot.live.scheduler_info import read_scheduler
@@ -60,19 +61,6 @@ class _Version(msgspec.Struct, rename="camel"):
     minor: str = ""
 
 
-class _GroupVersion(msgspec.Struct):
-    version: str = ""
-
-
-class _Group(msgspec.Struct):
-    name: str = ""
-    versions: list[_GroupVersion] | None = None
-
-
-class _Groups(msgspec.Struct):
-    groups: list[_Group] | None = None
-
-
 def dump(
     connection: Connection,
     wanted: Wanted,
@@ -108,7 +96,7 @@ def read_cluster(
     asker = Asker(cluster, tell)
     version = version_of(asker)
     scheduler, notes = read_scheduler(asker, wanted.scheduler_config)
-    lists = ListReader(asker, served_by(asker), wanted.page_size, wanted.keep_templates, progress)
+    lists = ListReader(asker, Discovery(asker), wanted.page_size, wanted.keep_templates, progress)
     listings = {listing.kind: listing for listing in _at_a_time(asker, lists.read, READ)}
     if listings["Node"].unreadable:
         raise ClusterError(f"{cluster.name}: the nodes cannot be read: {listings['Node'].unreadable}")
@@ -144,16 +132,6 @@ def version_of(asker: Asker) -> str | None:
         # A server that was built from no release tells its version but here.
         return version.git_version if version.git_version.startswith(f"{plain}.") or not version.major else plain
     return version.git_version
-
-
-def served_by(asker: Asker) -> Callable[[str, str], bool]:
-    """Whether a version of a group is worth asking for; if the server does not tell, every one is."""
-    try:
-        groups = decode_json(asker.get("/apis", what="API groups"), _Groups).groups or []
-    except (InputError, Refused):
-        return lambda group, version: True
-    there = {(group.name, one.version) for group in groups for one in group.versions or ()}
-    return lambda group, version: not group or (group, version) in there
 
 
 def _at_a_time(asker: Asker, read: Callable[[Kind], Listing], kinds: Iterable[Kind]) -> Iterator[Listing]:

@@ -22,6 +22,7 @@ from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import ClusterError, InputError
 from kwhatif.snapshot.live import asker
 from kwhatif.snapshot.live.asker import Asker, Gone, Refused, Stopped
+from kwhatif.snapshot.live.discovery import Discovery
 from kwhatif.snapshot.live.listing import Listing, ListReader
 from kwhatif.snapshot.live.pruning import prune_object
 from kwhatif.snapshot.live.scheduler_events import pruned_event
@@ -33,6 +34,7 @@ WATCHED = 300
 SILENCE = 150.0
 """So many seconds without a word, when bookmarks come about every minute, and a connection is taken to be dead."""
 
+_DEFINITION = "CustomResourceDefinition"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _EVENT_TYPES = frozenset({"ADDED", "MODIFIED", "DELETED"})
 
@@ -49,6 +51,9 @@ class Tape(Protocol):
     def now(self) -> float: ...
 
     def bound(self) -> None: ...
+
+
+_NONE_OF_IT = b'{"metadata":{"resourceVersion":"0"},"items":[]}'
 
 
 class _Meta(msgspec.Struct, rename="camel"):
@@ -87,6 +92,7 @@ class Following:
     kind: Kind
     asker: Asker
     lists: ListReader
+    served: Discovery
     tape: Tape
     refused: str = ""
     missing: bool = False
@@ -99,6 +105,7 @@ class Following:
     _since: float = 0.0
     _expired: bool = False
     _failures: int = 0
+    _definitions: int = 0
 
     def __post_init__(self) -> None:
         self._form, self._version = self.kind, self.kind.versions[0]
@@ -116,7 +123,7 @@ class Following:
         if listing.unreadable:
             if self.kind.rare and listing.missing:
                 # Where it is not served, there are none.
-                self.tape.list(self.path, b'{"metadata":{"resourceVersion":"0"},"items":[]}')
+                self.tape.list(self.path, _NONE_OF_IT)
             elif not listing.missing:
                 self.tape.missing(self.path, self.tape.now(), listing.unreadable)
             return
@@ -132,7 +139,9 @@ class Following:
         """Write down every change until all is stopped; whatever goes wrong meanwhile is tried again."""
         while not self.asker.stop.is_set():
             try:
-                if self._expired:
+                if self.missing:
+                    self._look_again()
+                elif self._expired:
                     self._list_again()
                 else:
                     self._watch()
@@ -148,6 +157,29 @@ class Following:
             except Exception as error:
                 # A mistake of ours. The other kinds go on, and this one says that it does not.
                 self._break(f"internal error: {type(error).__name__}: {error}")
+
+    def _look_again(self) -> None:
+        """A kind that is not served may be after a while: its objects are then told as if a watch had."""
+        self._definitions = self.served.wait(self._definitions)
+        if self.asker.stop.is_set():
+            raise Stopped
+        listing = self.lists.read(self.kind)
+        if listing.missing:
+            return
+        if listing.unreadable:
+            # It stays so: what may not be read when it is first asked for is not followed.
+            self.refused, self.missing = listing.unreadable, False
+            self.tape.missing(self.path, self.tape.now(), listing.unreadable)
+            raise Stopped
+        if not self.kind.rare:
+            self.tape.list(self.path, _NONE_OF_IT)
+        self._form, self._version = listing.form or self._form, listing.version or self._version
+        self.refused, self.missing = "", False
+        self.dropped |= listing.dropped
+        for key, version, uid, node, text in self._entries(listing):
+            self._tell("ADDED", _Meta(key[1], key[0], uid, version), (text, node))
+        self._at, self._since = listing.resource_version, self.tape.now()
+        self.asker.tell(f"{self.kind.plural}: served by now; followed from here on")
 
     # --- the watch
 
@@ -213,6 +245,8 @@ class Following:
                 self.tape.bound()
             self.known[key] = (meta.resource_version, meta.uid, node)
         self.tape.event(self.path, type_, text)
+        if self.kind.name == _DEFINITION:
+            self.served.changed()
 
     def _pruned(self, raw: msgspec.Raw, version: str) -> tuple[bytes, bool] | None:
         """The text of an object without what nobody reads, and whether it is a pod with a node."""

@@ -21,7 +21,8 @@ from kwhatif.errors import ClusterError
 from kwhatif.snapshot.format.model import KIND, Metadata
 from kwhatif.snapshot.live.asker import Asker, Stopped
 from kwhatif.snapshot.live.autoscaler_maps import read_autoscaler
-from kwhatif.snapshot.live.dump import AT_A_TIME, Wanted, served_by, version_of
+from kwhatif.snapshot.live.discovery import Discovery
+from kwhatif.snapshot.live.dump import AT_A_TIME, Wanted, version_of
 from kwhatif.snapshot.live.following import Following
 from kwhatif.snapshot.live.growing import EVERY, RecordingFile, Treat
 from kwhatif.snapshot.live.listing import ListReader, Progress
@@ -115,6 +116,7 @@ class _Begun:
     notes: list[str]
     head: Metadata
     kinds: list[Following]
+    served: Discovery
 
 
 class Recorder:
@@ -172,14 +174,16 @@ class Recorder:
             autoscaler=read_autoscaler(asker),
         )
         tape.cluster(head)
-        lists = ListReader(asker, served_by(asker), self._wanted.page_size, self._wanted.keep_templates, self._progress)
-        kinds = [Following(kind, asker, lists, tape) for kind in RECORDED]
+        served = Discovery(asker)
+        lists = ListReader(asker, served, self._wanted.page_size, self._wanted.keep_templates, self._progress)
+        kinds = [Following(kind, asker, lists, served, tape) for kind in RECORDED]
         self._begin(kinds, file)
-        return _Begun(tape, notes, head, kinds)
+        return _Begun(tape, notes, head, kinds, served)
 
     def _recorded(self, begun: _Begun, file: RecordingFile) -> Recorded:
         """Go on until it is to end."""
         tape = begun.tape
+        begun.served.begun.set()
         tape.cluster(_known(begun.head, begun.kinds))
         until = time.monotonic() + self._seconds
         while not self.stop.wait(EVERY) and time.monotonic() < until and not file.failed:
@@ -215,7 +219,7 @@ class Recorder:
                     if not self.stop.is_set():
                         kind.begin()
                 done.put(kind)
-                if not kind.refused:
+                if not kind.refused or kind.missing:
                     kind.follow()
             except BaseException as error:
                 done.put(error)

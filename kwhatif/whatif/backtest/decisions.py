@@ -7,7 +7,7 @@ pkg/scheduler/framework/preemption/executor.go.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,7 +19,7 @@ from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
 from kwhatif.golang.integers import int64
 from kwhatif.snapshot.foreign.recording import Change, Recording
-from kwhatif.snapshot.read.items import inside
+from kwhatif.snapshot.read.items import inside, resource_of
 
 _PREEMPTED = re.compile(r"Preempted by pod (\S+) on node (\S+)")
 
@@ -85,25 +85,47 @@ class _Event(msgspec.Struct, rename="camel"):
             raise InputError(f'expected a time such as "2026-03-01T11:29:02Z", found {described(text)}') from None
 
 
-def decisions(recording: Recording, pods: list[tuple[Change, Pod]]) -> list[Decision]:
-    """All decisions after the recording's lists, by ``around``; ``pods`` are its changes of pods, decoded."""
+class _Told(msgspec.Struct, frozen=True):
+    """What a change tells of a pod: who it is, its node, and the text of its last refusal."""
+
+    change: Change
+    uid: str
+    key: str
+    node: str
+    text: str
+
+
+def decisions(recording: Recording) -> list[Decision]:
+    """All decisions after the recording's lists, by ``around``. Raises InputError for an object that is none."""
+    pods = list(_pods(recording))
     found = [*_bindings(recording, pods), *_refusals(recording, pods)]
     return sorted(found, key=lambda decision: decision.around)
 
 
-def _bindings(recording: Recording, pods: list[tuple[Change, Pod]]) -> Iterator[Decision]:
+def _pods(recording: Recording) -> Iterator[_Told]:
+    for change in recording.changes:
+        if change.kind.struct is Pod:
+            pod = resource_of(change.item, Pod)
+            refused = (
+                one for one in pod.status.conditions or () if one.type == "PodScheduled" and one.status == "False"
+            )
+            text = next((one.message or "" for one in refused if one.reason == "Unschedulable"), "")
+            yield _Told(change, pod.metadata.uid or pod.key, pod.key, pod.spec.node_name or "", text)
+
+
+def _bindings(recording: Recording, pods: Sequence[_Told]) -> Iterator[Decision]:
     """The pods that got a node. A pod that has one when it is first seen was bound by somebody else, or unseen."""
     waiting: dict[str, int] = {}
-    for change, pod in pods:
-        uid = pod.metadata.uid or pod.key
-        if change.deleted or not pod.spec.node_name:
-            waiting[uid] = change.version
-        elif (seen := waiting.pop(uid, None)) is not None and change.version > recording.begins:
+    for pod in pods:
+        change = pod.change
+        if change.deleted or not pod.node:
+            waiting[pod.uid] = change.version
+        elif (seen := waiting.pop(pod.uid, None)) is not None and change.version > recording.begins:
             before = change.version
-            yield Decision(uid, pod.key, change.at, seen, before, before - 1, node=pod.spec.node_name)
+            yield Decision(pod.uid, pod.key, change.at, seen, before, before - 1, node=pod.node)
 
 
-def _refusals(recording: Recording, pods: list[tuple[Change, Pod]]) -> Iterator[Decision]:
+def _refusals(recording: Recording, pods: Sequence[_Told]) -> Iterator[Decision]:
     """The refusals, by Events and, since an Event that is counted up keeps its first text, by the pods' conditions."""
     refusals: dict[str, list[Decision]] = {}
     evictions: list[tuple[float, str, str, str]] = []
@@ -151,14 +173,12 @@ def _may_be_one(first: Decision, second: Decision) -> bool:
     return first.text == second.text and first.after <= second.before and second.after <= first.before
 
 
-def _by_conditions(recording: Recording, pods: list[tuple[Change, Pod]]) -> Iterator[Decision]:
+def _by_conditions(recording: Recording, pods: Sequence[_Told]) -> Iterator[Decision]:
     """A refusal whenever the text of a pod's PodScheduled condition becomes another."""
     last: dict[str, tuple[int, str]] = {}
-    for change, pod in pods:
-        uid = pod.metadata.uid or pod.key
-        seen, old = last.get(uid, (0, ""))
-        refused = (one for one in pod.status.conditions or () if one.type == "PodScheduled" and one.status == "False")
-        text = next((one.message or "" for one in refused if one.reason == "Unschedulable"), "")
-        last[uid] = change.version, text
+    for pod in pods:
+        change, text = pod.change, pod.text
+        seen, old = last.get(pod.uid, (0, ""))
+        last[pod.uid] = change.version, text
         if text and text != old and not change.deleted and seen and change.version > recording.begins:
-            yield Decision(uid, pod.key, change.at, seen, change.version, change.version - 1, text=text)
+            yield Decision(pod.uid, pod.key, change.at, seen, change.version, change.version - 1, text=text)

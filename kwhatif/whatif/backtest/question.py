@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from kwhatif.api.core import Pod
 from kwhatif.progress import tracked
 from kwhatif.results.backtest import BacktestResult
 from kwhatif.snapshot.foreign.recording import Recording
-from kwhatif.snapshot.read.items import resource_of
 from kwhatif.whatif.backtest import judge
 from kwhatif.whatif.backtest.account import Account
 from kwhatif.whatif.backtest.ask_again import ask_again
@@ -38,15 +36,11 @@ class Backtest(Question[BacktestResult]):
         (case,) = cases
         recording, session = self.recording, case.session
         note_missing(recording, notes)
-        read = [
-            (change, resource_of(change.item, kind)) for change in recording.changes if (kind := change.kind.struct)
-        ]
-        pods = [(change, obj) for change, obj in read if isinstance(obj, Pod)]
-        later = [(change, None if change.deleted else obj) for change, obj in read if change.version > recording.begins]
+        later = [each for each in recording.changes if each.kind.struct and each.version > recording.begins]
         replay = Replay(RecordedCluster(session), later)
         searches, account = Searches(replay.cluster), Account()
         judged = partial(judge.verdict, nodes=len(session.cluster), strangers=judge.strangers(session.setup))
-        for decision in tracked(decisions(recording, pods), "Asking again for", "decisions"):
+        for decision in tracked(decisions(recording), "Asking again for", "decisions"):
             asked = ask_again(replay, searches, decision)
             account.add(decision, asked, partial(judged, decision, between=replay.between(decision)))
         return Answer([Basis(session)], partial(account.result, searches, self.need))

@@ -12,12 +12,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
 from kwhatif.snapshot.foreign.recording import Change
+from kwhatif.snapshot.read.items import resource_of
 from kwhatif.whatif.backtest.decisions import Decision
 from kwhatif.whatif.backtest.recorded_cluster import RecordedCluster
 
@@ -31,6 +33,29 @@ _LAST_START = "2262-01-01T00:00:00Z"
 """Later than that of any pod that has started, and representable in nanoseconds."""
 
 Step = tuple[Change, Resource | None]
+
+_DECODED = 4096
+"""So many objects are kept decoded: one goes forth and back over the same ones."""
+
+
+class Steps:
+    """Changes in the order in which they were made, each decoded when it is looked at: all at once take much memory."""
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        self.changes = changes
+        self._decoded = lru_cache(_DECODED)(self._read)
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    def __getitem__(self, place: int) -> Step:
+        change = self.changes[place]
+        return change, None if change.deleted else self._decoded(place)
+
+    def _read(self, place: int) -> Resource:
+        change = self.changes[place]
+        assert change.kind.struct is not None
+        return resource_of(change.item, change.kind.struct)
 
 
 class Order(Enum):
@@ -58,12 +83,14 @@ class Moment:
 class Replay:
     """A recording and a place in it, from which it goes forward and back."""
 
-    def __init__(self, cluster: RecordedCluster, changes: Sequence[Step]) -> None:
+    def __init__(self, cluster: RecordedCluster, changes: Sequence[Change]) -> None:
         self.cluster = cluster
         self.place = 0
-        self.changes = changes
-        self._versions = [change.version for change, _ in changes]
-        self._undo: list[Resource | None] = []
+        self._steps = Steps(changes)
+        self._versions = [change.version for change in changes]
+        self._undo: list[int | Resource | None] = []
+        """What each change made another one: the place of the change that told of it, or what was there at first."""
+        self._told_at: dict[tuple[str, tuple[str, str]], int] = {}
         self._own = self._own_decisions()
 
     def place_of(self, version: int) -> int:
@@ -73,18 +100,27 @@ class Replay:
     def go(self, place: int) -> None:
         """Make changes, or take them back, until so many are made."""
         while self.place < place:
-            change, obj = self.changes[self.place]
-            self._undo.append(self.cluster.apply(change.kind.name, change.key, obj))
+            change, obj = self._steps[self.place]
+            before = self.cluster.apply(change.kind.name, change.key, obj)
+            key = change.kind.name, change.key
+            self._undo.append(self._told_at.get(key, before))
+            self._told_at[key] = self.place
             self.place += 1
         while self.place > place:
             self.place -= 1
-            change, _ = self.changes[self.place]
-            self.cluster.apply(change.kind.name, change.key, self._undo.pop())
+            change = self._steps.changes[self.place]
+            before, key = self._undo.pop(), (change.kind.name, change.key)
+            if isinstance(before, int):
+                self._told_at[key] = before
+                before = self._steps[before][1]
+            else:
+                del self._told_at[key]
+            self.cluster.apply(change.kind.name, change.key, before)
 
     def between(self, decision: Decision) -> list[Change]:
         """The changes made while it can have been decided."""
         first, last = self.place_of(decision.after), self.place_of(decision.before - 1)
-        return [change for change, _ in self.changes[first:last]]
+        return list(self._steps.changes[first:last])
 
     @contextmanager
     def state(self, decision: Decision, moment: Moment, *, order: Order | None = None) -> Iterator[Pod | None]:
@@ -147,7 +183,8 @@ class Replay:
         places: list[int] = []
         pods: list[Pod] = []
         homes: dict[str, tuple[str | None, str | None]] = {}
-        for place, (_, obj) in enumerate(self.changes):
+        for place, change in enumerate(self._steps.changes):
+            obj = None if change.deleted or change.kind.struct is not Pod else self._steps[place][1]
             if isinstance(obj, Pod):
                 uid = obj.metadata.uid or obj.key
                 home = obj.spec.node_name, obj.status.nominated_node_name
