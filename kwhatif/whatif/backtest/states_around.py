@@ -109,13 +109,13 @@ class Replay:
         while self.place > place:
             self.place -= 1
             change = self._steps.changes[self.place]
-            before, key = self._undo.pop(), (change.kind.name, change.key)
-            if isinstance(before, int):
-                self._told_at[key] = before
-                before = self._steps[before][1]
+            was, key = self._undo.pop(), (change.kind.name, change.key)
+            if isinstance(was, int):
+                self._told_at[key] = was
+                was = self._steps[was][1]
             else:
                 del self._told_at[key]
-            self.cluster.apply(change.kind.name, change.key, before)
+            self.cluster.apply(change.kind.name, change.key, was)
 
     def between(self, decision: Decision) -> list[Change]:
         """The changes made while it can have been decided."""
