@@ -51,6 +51,12 @@ def ports(*listed: Json, **spec: Any) -> Json:
 
 
 REFUSED: list[tuple[str, Json, str, str]] = [
+    (
+        "a finalizer without a domain",
+        {**pod(), "metadata": {"name": "p", "namespace": "default", "finalizers": ["kubernetes", "mine"]}},
+        "metadata.finalizers[1]",
+        'Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified',
+    ),
     # --- containers
     ("a pod without containers", pod(containers=[]), "spec.containers", "Required value"),
     (

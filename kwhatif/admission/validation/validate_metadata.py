@@ -10,6 +10,7 @@ from typing import Any
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.request import each
+from kwhatif.admission.resources import group_of
 from kwhatif.admission.validation.name_rules import (
     check_labels,
     dns_1035_label,
@@ -19,8 +20,13 @@ from kwhatif.admission.validation.name_rules import (
     path_segment,
 )
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.field_types import newest_types
 
 _MOST_ANNOTATIONS = 256 * 1024
+_ANY_FINALIZERS = frozenset(
+    {"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "coordination.k8s.io"}
+)
+"""Groups of Kubernetes' own whose objects may have finalizers without a domain, as custom resources may."""
 _ORPHANS, _CASCADE = "orphan", "foregroundDeletion"
 
 
@@ -74,6 +80,8 @@ def _check(problems: Problems, obj: Object, rule: Callable[[str], list[str]]) ->
         _owners(problems, each(metadata, "ownerReferences"), "metadata.ownerReferences")
     if metadata.get("finalizers"):
         _finalizers(problems, metadata["finalizers"], "metadata.finalizers")
+        if group_of(obj) in newest_types().groups - _ANY_FINALIZERS:
+            _kubernetes_finalizers(problems, metadata["finalizers"], "metadata.finalizers")
 
 
 def _owners(problems: Problems, owners: list[Object], path: str) -> None:
@@ -94,6 +102,14 @@ def _owners(problems: Problems, owners: list[Object], path: str) -> None:
                 problems.invalid(path, owners, f"{only} {controller} and {kind}/{name}")
             else:
                 controller = f"{kind}/{name}"
+
+
+def _kubernetes_finalizers(problems: Problems, finalizers: list[str], path: str) -> None:
+    """Of those without a domain there are but three."""
+    for i, finalizer in enumerate(finalizers):
+        if "/" not in (finalizer or "") and finalizer not in (_ORPHANS, _CASCADE, "kubernetes"):
+            why = "name is neither a standard finalizer name nor is it fully qualified"
+            problems.invalid(f"{path}[{i}]", finalizer or "", why)
 
 
 def _finalizers(problems: Problems, finalizers: list[str], path: str) -> None:
