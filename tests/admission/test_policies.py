@@ -267,3 +267,15 @@ def test_a_policy_that_is_changed_is_asked_as_it_is_now() -> None:
         world.put(obj)
     world.remove("ConfigMap", "n", "c")
     assert isinstance(server.send("create", config), Refused)
+
+
+def test_a_resource_is_called_as_its_definition_calls_it() -> None:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    served = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"kind": "Redis", "plural": "redis"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [served]}
+    definition = {"kind": "CustomResourceDefinition", "metadata": {"name": "redis.example.com"}, "spec": spec}
+    rule = {**RULE, "apiGroups": ["example.com"], "resources": ["redis"]}
+    world = World([definition, *validating("request.resource.resource != 'redis'", match={"resourceRules": [rule]})])
+    obj = {"apiVersion": "example.com/v1", "kind": "Redis", "metadata": {"name": "r", "namespace": "n"}}
+    assert isinstance(ApiServer(world).send("create", obj), Refused)

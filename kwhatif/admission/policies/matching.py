@@ -10,10 +10,12 @@ from functools import lru_cache
 import msgspec
 
 from kwhatif.admission.answer import Object
+from kwhatif.admission.custom.definition import definition_of
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.resources import group_of
 from kwhatif.admission.world import name_of
 from kwhatif.api.decode import decode_json
+from kwhatif.api.field_types import newest_types
 from kwhatif.api.kinds import plural_of
 from kwhatif.api.meta import LabelSelector
 from kwhatif.api.selectors import Selector
@@ -26,6 +28,16 @@ _HOME = "kubernetes.io/metadata.name"
 
 def operation_of(request: Request) -> str:
     return "CREATE" if request.old is None else "UPDATE"
+
+
+def resource_of(request: Request) -> str:
+    """What the API calls the collection of the object's kind; a definition may call it anything."""
+    api_version, kind = str(request.object.get("apiVersion") or ""), str(request.object.get("kind") or "")
+    known = newest_types().served(api_version, kind)
+    if known is not None:
+        return known.plural
+    definition = definition_of(request.world, api_version, kind)
+    return definition.served().plural if definition is not None else plural_of(kind)
 
 
 def matches(constraints: Object | None, request: Request) -> bool:
@@ -64,13 +76,13 @@ def selected(constraints: Object | None, request: Request) -> bool:
 
 
 def _rule(rule: Object, request: Request) -> bool:
-    api_version, kind, operation, inside = asked_about(request)
+    api_version, _, operation, inside = asked_about(request)
     group, _, version = api_version.rpartition("/")
     for value, key in ((operation, "operations"), (group, "apiGroups"), (version, "apiVersions")):
         allowed = rule.get(key) or ()
         if "*" not in allowed and value not in allowed:
             return False
-    plural = plural_of(kind)
+    plural = resource_of(request)
     if not {"*", "*/*", plural, f"{plural}/*"} & set(rule.get("resources") or ()):
         return False
     scope = rule.get("scope") or "*"

@@ -11,11 +11,10 @@ from typing import Any
 import msgspec
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.policies.matching import operation_of
+from kwhatif.admission.policies.matching import operation_of, resource_of
 from kwhatif.admission.request import Request
 from kwhatif.admission.world import name_of
 from kwhatif.api.field_types import FieldType, Types, newest_types
-from kwhatif.api.kinds import plural_of
 
 _USER = {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}
 _CONTROLLERS = ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"]
@@ -125,7 +124,7 @@ def _asked(request: Request) -> Object:
     group, _, version = str(request.object.get("apiVersion") or "").rpartition("/")
     kind = str(request.object.get("kind") or "")
     gvk = {"group": group, "version": version, "kind": kind}
-    gvr = {"group": group, "version": version, "resource": plural_of(kind)}
+    gvr = {"group": group, "version": version, "resource": resource_of(request)}
     asked: Object = {
         "kind": gvk,
         "resource": gvr,
