@@ -52,6 +52,16 @@ def rule(text: str, **more: Any) -> Json:
         ("A float that is whole is one", fields(a={"type": "integer"}), {"a": 2.0}, ""),
         ("An address", fields(a={"type": "string", "format": "ipv4"}), {"a": "1.2.3"}, 'of type ipv4: "1.2.3"'),
         ("No mail address", fields(a={"type": "string", "format": "email"}), {"a": "x"}, 'of type email: "x"'),
+        ("A host", fields(a={"type": "string", "format": "hostname"}), {"a": "bücher.example"}, ""),
+        ("No host", fields(a={"type": "string", "format": "hostname"}), {"a": "a_b.example"}, 'of type hostname: "a_b'),
+        (
+            "No name",
+            fields(a={"type": "string", "format": "k8s-short-name"}),
+            {"a": "A"},
+            'of type k8s-short-name: "A"',
+        ),
+        ("A book", fields(a={"type": "string", "format": "isbn"}), {"a": "978-0321751041"}, ""),
+        ("No book", fields(a={"type": "string", "format": "isbn10"}), {"a": "0321751044"}, "of type isbn10"),
         ("A duration", fields(a={"type": "string", "format": "duration"}), {"a": "1h"}, ""),
         (
             "Too few items",

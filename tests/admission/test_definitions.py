@@ -255,3 +255,10 @@ def test_what_was_wrong_with_a_definition_may_stay() -> None:
     assert isinstance(server().send("create", old), Refused)
     assert isinstance(server(established(old)).send("", old), Created)
     assert isinstance(server(established(definition())).send("", old), Refused)
+
+
+def test_formats_that_nobody_looks_at_are_warned_of_where_they_are_new() -> None:
+    formed = definition({"properties": {"a": {**TEXT, "format": "date-time"}, "b": {**TEXT, "format": "phone"}}})
+    told = ('unrecognized format "phone"',)
+    assert server().send("create", formed).warnings == told
+    assert server(established(formed)).send("", formed).warnings == ()

@@ -1,6 +1,6 @@
 """Formats of texts that schemas name; what is not here is not looked at.
 
-Upstream: kube-openapi/pkg/validation/strfmt.
+Upstream: kube-openapi/pkg/validation/strfmt, apiextensions-apiserver/pkg/apiserver/validation/formats.go.
 """
 
 from __future__ import annotations
@@ -11,12 +11,17 @@ import re
 from collections.abc import Callable
 from datetime import date
 from ipaddress import IPv4Address, IPv6Address, ip_network
+from unicodedata import category
 from urllib.parse import urlsplit
 
 from kwhatif.golang.duration import Duration
 
 _TIME = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})")
 _UUID = "[0-9a-f]{8}-?[0-9a-f]{4}-?%s[0-9a-f]{3}-?%s[0-9a-f]{3}-?[0-9a-f]{12}"
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_HOST = re.compile(
+    "[a-zA-Z0-9~](-?[a-zA-Z0-9~]{0,62})?|([a-zA-Z0-9~]([a-zA-Z0-9~-]{0,61}[a-zA-Z0-9~])?[.])+[a-zA-Z]{2,63}"
+)
 _MAC = re.compile(r"([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}|([0-9a-fA-F]{4}\.){2}[0-9a-fA-F]{4}")
 
 
@@ -50,8 +55,24 @@ def _is_uri(text: str) -> bool:
     return _reads(urlsplit)(text) and (text.startswith("/") or bool(re.match(r"[A-Za-z][A-Za-z0-9+.-]*:.", text)))
 
 
+def _is_hostname(text: str) -> bool:
+    """Letters of all alphabets and signs such as emojis count as letters, but for signs in the last label."""
+    plain = "".join("a" if sign.isalpha() else "~" if category(sign)[0] == "S" else sign for sign in text)
+    fits = len(text.encode()) <= 255 and all(len(label.encode()) <= 63 for label in text.split("."))
+    return fits and _HOST.fullmatch(plain) is not None
+
+
+def _is_isbn(text: str, *sizes: int) -> bool:
+    digits = re.sub(r"[\s-]", "", text)
+    if len(digits) not in sizes or not re.fullmatch(r"[0-9]+X?" if len(digits) == 10 else "[0-9]+", digits):
+        return False
+    values = [10 if sign == "X" else int(sign) for sign in digits]
+    if len(digits) == 10:
+        return sum((place + 1) * value for place, value in enumerate(values)) % 11 == 0
+    return sum((3 if place % 2 else 1) * value for place, value in enumerate(values)) % 10 == 0
+
+
 _FORMATS: dict[str, Callable[[str], bool]] = {
-    "date-time": _date_time,
     "datetime": _date_time,
     "date": _is_date,
     "duration": _reads(Duration.parse),
@@ -66,12 +87,31 @@ _FORMATS: dict[str, Callable[[str], bool]] = {
     "byte": _reads(lambda text: base64.b64decode(text, validate=True)),
     "hexcolor": _like("#?([0-9a-f]{3}|[0-9a-f]{6})"),
     "uri": _is_uri,
+    "hostname": _is_hostname,
+    "k8sshortname": lambda text: len(text.encode()) <= 63 and re.fullmatch(_LABEL, text) is not None,
+    "k8slongname": lambda text: len(text.encode()) <= 253 and re.fullmatch(rf"{_LABEL}(\.{_LABEL})*", text) is not None,
+    "isbn": lambda text: _is_isbn(text, 10, 13),
+    "isbn10": lambda text: _is_isbn(text, 10),
+    "isbn13": lambda text: _is_isbn(text, 13),
+    "ssn": _like("[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}"),
+    "bsonobjectid": _like("[0-9a-f]{24}"),
     # Of what net/mail takes for an address only the least is asked.
     "email": _like(".+@.+"),
 }
 
 
+_UNTESTED = frozenset({"password", "creditcard", "rgbcolor"})
+_OF_NUMBERS = {"integer": ("int32", "int64"), "number": ("float", "double")}
+
+
+def is_recognised(name: str, kind: str) -> bool:
+    """Whether the server looks at a format of values of a type (``""`` for any)."""
+    if kind in ("", "string"):
+        return name.replace("-", "") in _FORMATS.keys() | _UNTESTED
+    return name in _OF_NUMBERS.get(kind, ())
+
+
 def fits_format(name: str, text: str) -> bool:
     """Whether a text has a format; it has any that is not known."""
-    test = _FORMATS.get(name)
+    test = _FORMATS.get(name.replace("-", ""))
     return test is None or test(text)

@@ -14,6 +14,7 @@ from kwhatif.admission.answer import Object
 from kwhatif.admission.custom.field_paths import NoField, field_at
 from kwhatif.admission.custom.schema_rules import asks_for_old, rule_program
 from kwhatif.admission.custom.schemas import against_schema, note
+from kwhatif.admission.custom.text_formats import is_recognised
 from kwhatif.admission.kinds.definition_judgements import check_judgements, judgements
 from kwhatif.admission.request import each
 from kwhatif.admission.validation.problems import Problems
@@ -80,6 +81,15 @@ def _is_known(schema: Object) -> bool:
     if schema.get("x-kubernetes-preserve-unknown-fields") is False:
         return False
     return all(_is_known(inner) for inner, _ in (*_inner(schema, ""), *judgements(schema, "")))
+
+
+def unknown_formats(schema: Object) -> Iterator[str]:
+    """The formats in a schema that the server does not look at."""
+    name = str(schema.get("format") or "")
+    if name and not is_recognised(name, str(schema.get("type") or "")):
+        yield name
+    for inner, _ in (*_inner(schema, ""), *judgements(schema, "")):
+        yield from unknown_formats(inner)
 
 
 def _inner(schema: Object, path: str) -> Iterator[tuple[Object, str]]:

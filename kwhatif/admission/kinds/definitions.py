@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.kinds.definition_schemas import check_schema
+from kwhatif.admission.kinds.definition_schemas import check_schema, unknown_formats
 from kwhatif.admission.kinds.definition_serving import (
     check_columns,
     check_conversion,
@@ -176,4 +176,15 @@ _PARTS = (
 )
 
 
-STRATEGIES = {"CustomResourceDefinition": Strategy(defaults=_defaults, check=check_definition)}
+def _warnings(obj: Object, old: Object | None) -> list[str]:
+    """Formats that nobody looks at, where they are new."""
+    now, before = (
+        [f for v in each((one or {}).get("spec"), "versions") for f in unknown_formats(_schema(v) or {})]
+        for one in (obj, old)
+    )
+    return [f'unrecognized format "{name}"' for name in dict.fromkeys(now) if name not in before]
+
+
+STRATEGIES = {
+    "CustomResourceDefinition": Strategy(defaults=_defaults, check=check_definition, warnings=_warnings),
+}
