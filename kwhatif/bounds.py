@@ -79,8 +79,12 @@ DUMP_SECONDS = 900.0
 PODS = 200_000
 """What one run may make of manifests, edits and evictions."""
 
-EXPRESSION_COST = 1_000_000_000
-"""What all expressions of one run may cost, in the units in which an API server says what a single one may."""
+NODES = 20_000
+"""What the edits of one run may add."""
+
+COST = 1_000_000_000
+"""What all expressions and searches for devices of one run may cost together, in the units in which an API server says
+what a single expression may cost."""
 
 _EACH_COSTS = 10
 _SHOWN = 60
@@ -90,6 +94,7 @@ _SHOWN = 60
 class _PodRoom:
     most: int
     made: int = 0
+    nodes: int = 0
 
 
 _pod_room: ContextVar[_PodRoom | None] = ContextVar("pod_room", default=None)
@@ -126,9 +131,18 @@ def make_room(pods: int, owner: str) -> None:
     room.made += pods
 
 
+def make_nodes(number: int) -> None:
+    """Count nodes that an edit is about to add. Raises InputError if they are too many."""
+    room = _pod_room.get() or _PodRoom(PODS)
+    if room.nodes + number > NODES:
+        others = f" after {room.nodes:,} of other edits" if room.nodes else ""
+        raise InputError(f"expected no more than {NODES:,} new nodes in all, found {number:,}{others}")
+    room.nodes += number
+
+
 @contextmanager
-def expressions_to_run() -> Iterator[None]:
-    """What all expressions that are run inside may cost is limited."""
+def work_to_do() -> Iterator[None]:
+    """What is charged inside has a limit."""
     token = _spent.set([0])
     try:
         yield
@@ -136,15 +150,15 @@ def expressions_to_run() -> Iterator[None]:
         _spent.reset(token)
 
 
-def charge(cost: int, expression: str) -> None:
-    """Count what an expression has cost. Raises InputError once that is too much for a run."""
+def charge(cost: int, work: str) -> None:
+    """Count what work has cost that others can make as dear as they like. Raises InputError once it is too much."""
     spent = _spent.get()
     if spent is None:
         return
     spent[0] += cost + _EACH_COSTS
-    if spent[0] > EXPRESSION_COST:
-        shown = expression if len(expression) <= _SHOWN else f"{expression[:_SHOWN]}..."
-        problem = f"all expressions together cost more than the limit of {EXPRESSION_COST:,}, at {shown!r}"
+    if spent[0] > COST:
+        shown = work if len(work) <= _SHOWN else f"{work[:_SHOWN]}..."
+        problem = f"expressions and searches for devices together cost more than the limit of {COST:,}, at {shown!r}"
         raise InputError(problem)
 
 

@@ -23,7 +23,7 @@ def told(name: str, value: float) -> str:
         "YAML_VALUES": "keys and values",
         "ALIASED_VALUES": "values",
         "EMPTY_PAGES": "pages",
-        "EXPRESSION_COST": "units of cost",
+        "COST": "units of cost",
     }
     unit = "seconds" if name.endswith("_SECONDS") else units.get(name, name.lower())
     return f"{value:,.0f} {unit}"

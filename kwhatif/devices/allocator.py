@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from kwhatif.api.devices import RESULTS_AT_MOST
 from kwhatif.api.quantity import Quantity
+from kwhatif.bounds import charge
 from kwhatif.devices.constraints import Constraint
 from kwhatif.devices.device_pools import Pool, Unit
 from kwhatif.devices.plan import Plan, Want
@@ -20,6 +21,8 @@ from kwhatif.devices.shared_capacity import consumption, enough_left
 
 MOST_STEPS = 500_000
 """What upstream limits by time (filterTimeout, 10 s unless told) is limited by steps of the search here."""
+
+_STEP_COSTS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,13 @@ class Search:
         self._results: list[list[Pick]] = [[] for _ in plan.claims]
 
     def run(self) -> Outcome:
-        """The first solution."""
+        """The first solution. Raises InputError once all searches of a run have cost too much."""
+        try:
+            return self._solved()
+        finally:
+            charge(_STEP_COSTS * self._steps, "a search for devices")
+
+    def _solved(self) -> Outcome:
         try:
             self._prepare()
             found = self._next_claim(0)

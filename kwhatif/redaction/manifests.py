@@ -9,11 +9,14 @@ from kwhatif import bounds
 from kwhatif.api.kinds import NAMESPACED, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
+from kwhatif.policy.older import POLICY
 from kwhatif.redaction.redact import CONFIGURATION_KIND
 from kwhatif.snapshot.format.model import KIND, is_snapshot
 from kwhatif.snapshot.read.documents import read_documents
 from kwhatif.snapshot.read.files import called, read_paths
 from kwhatif.snapshot.read.items import decode, head_of, inside, items_of, plain_of, resource_of
+
+_LEGACY = ("v1", POLICY)
 
 
 def read_manifests(paths: Sequence[str], namespace: str | None = None) -> list[dict[str, Any]]:
@@ -33,6 +36,9 @@ def _read(paths: Sequence[str], namespace: str | None) -> Iterator[dict[str, Any
             api_version, kind = head_of(document)
             if is_snapshot(document, api_version, kind):
                 problem = f"expected manifests, found a whole {KIND}: write it to a file that ends in .json"
+                raise InputError(problem, source=document.source, place="$.kind")
+            if (api_version, kind) == _LEGACY:
+                problem = "a legacy Policy, which cannot be redacted: redact what 'kwhatif policy convert' makes of it"
                 raise InputError(problem, source=document.source, place="$.kind")
             if kind == CONFIGURATION_KIND:
                 try:

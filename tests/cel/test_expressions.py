@@ -243,14 +243,16 @@ def test_an_expression_nested_deeply_is_an_error_not_a_crash_whoever_looks_at_it
 
 
 def test_all_expressions_of_a_run_have_a_limit_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "EXPRESSION_COST", 500)
+    monkeypatch.setattr(bounds, "COST", 500)
     text = "words.all(a, words.all(b, a + b != ''))"
     for _ in range(2):
-        with bounds.expressions_to_run():
+        with bounds.work_to_do():
             assert value(text) is True
             with pytest.raises(InputError) as caught:
                 [value(text) for _ in range(100)]
-    assert str(caught.value) == f"all expressions together cost more than the limit of 500, at {text!r}"
+    assert str(caught.value) == (
+        f"expressions and searches for devices together cost more than the limit of 500, at {text!r}"
+    )
 
 
 @pytest.mark.parametrize("terms", [1, 2, 3, 7, 2000])

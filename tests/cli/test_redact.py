@@ -172,6 +172,16 @@ def test_a_snapshot_cannot_be_written_as_manifests(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_legacy_policy_is_redacted_once_it_is_converted(tmp_path: Path) -> None:
+    policy = str(SAMPLES / "legacy" / "policy.json")
+    redact = ("-o", f"{tmp_path}/shared.yaml", *private(tmp_path))
+    refused = run("snapshot", "redact", policy, *redact)
+    what = "a legacy Policy, which cannot be redacted: redact what 'kwhatif policy convert' makes of it"
+    assert (refused.code, refused.err) == (2, f"kwhatif: {policy}: $.kind: {what}\n")
+    (tmp_path / "converted.yaml").write_text(run("policy", "convert", policy).out, encoding="utf-8")
+    assert run("snapshot", "redact", f"{tmp_path}/converted.yaml", *redact).code == 0
+
+
 BROKEN = [
     ('{"kind": "Translation"', "line 1, column 23: not valid JSON"),
     ('{"kind": "Pod"}', '$.kind: expected "Translation", found "Pod"'),

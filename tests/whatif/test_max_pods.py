@@ -154,3 +154,16 @@ def test_what_is_tried_out_does_not_count_for_the_rest() -> None:
             make_room(3, "b")
         assert pods_left() == 1
     assert pods_left() == PODS
+
+
+def test_the_edits_of_a_run_add_no_more_nodes_than_they_may_however_many_edits_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kwhatif.bounds.NODES", 5)
+    three = {"addNodes": {"count": 3, "like": "n1"}}
+    two = {"addNodes": {"count": 2, "like": "n1"}}
+    for _ in range(2):
+        assert place(with_pending=True, snapshot=CLUSTER, edits=[three, two]).exit_code in (0, 1)
+    problem = r"edits\[1\]: expected no more than 5 new nodes in all, found 3 after 3 of other edits"
+    with pytest.raises(InputError, match=problem):
+        place(with_pending=True, snapshot=CLUSTER, edits=[three, three])

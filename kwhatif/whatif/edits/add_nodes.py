@@ -14,6 +14,7 @@ from kwhatif.api.core import Condition, Node, NodeSpec, Taint
 from kwhatif.api.devices import ResourceSlice
 from kwhatif.api.meta import ObjectMeta
 from kwhatif.api.others import CSINode
+from kwhatif.bounds import make_nodes
 from kwhatif.errors import InputError
 from kwhatif.snapshot.chosen import node_named
 from kwhatif.whatif.edits.kind import EditKind, Part, Plain, expected, whole_number
@@ -113,6 +114,10 @@ def _apply(draft: Draft, what: AddNodes, origin: str) -> str:
         like = node_named(what.like, draft.nodes)
     except InputError as error:
         raise InputError(error.problem, place=".like") from None
+    try:
+        make_nodes(what.count)
+    except InputError as error:
+        raise InputError(error.problem, place=".count") from None
     taken = {node.name for node in draft.nodes}
     names: list[str] = []
     number = 0

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kwhatif.bounds import expressions_to_run, pods_to_make
+from kwhatif.bounds import pods_to_make, work_to_do
 from kwhatif.progress import begun
 from kwhatif.results.parts import Result
 from kwhatif.whatif.stages.notes import Notes
@@ -45,7 +45,7 @@ def ask(question: Question[R], *cases: Case) -> R:
     inquiry = Inquiry(question, cases, Notes())
     for case in cases:
         question.check(case)
-    with pods_to_make(cases[0].inputs.reading.max_pods), expressions_to_run():
+    with pods_to_make(cases[0].inputs.reading.max_pods), work_to_do():
         for stage in STAGES:
             inquiry = stage(inquiry)
     result: Any = inquiry.result
