@@ -123,6 +123,8 @@ def test_capacity_counts_what_fits() -> None:
 
 
 def test_diff_schedules_all_pods_twice() -> None:
+    (line,) = run("sweep.py", "--nodes", "6", "--pods", "60", "--policies", "20", "--workers", "1")
+    assert (line["workers"], line["policies"], line["pods"], line["pending"]) == (1, 20, 60, 0)
     (line,) = run("diff.py", "--nodes", "6", "--pods", "60", "--repeat", "1")
     assert (line["nodes"], line["pods"], line["unplaced"]) == (6, 60, 0)
     assert line["moved"] > 0

@@ -222,6 +222,7 @@ SETUP = Setup(default_configuration(FEATURES), FEATURES)
         ({"PodTopologySpread.enabled": False}, {"PodTopologySpread": None}, "PodTopologySpread off"),
         ({"PodTopologySpread.enabled": True}, {"PodTopologySpread": 2}, ""),
         ({"percentageOfNodesToScore": 30}, {}, "30% of nodes scored"),
+        ({"percentageOfNodesToScore": 0}, {}, ""),
         ({"scoringStrategy": "pack"}, {"NodeResourcesFit": 1}, "strategy pack"),
     ],
 )
@@ -236,7 +237,7 @@ def test_a_policy_is_todays_but_for_its_settings(
     filters = {plugin.name for plugin in profile.framework.filters}
     assert ("PodTopologySpread" in filters) == settings.get("PodTopologySpread.enabled", True)
     assert in_words(SETUP, space)(settings) == words
-    assert (profile.percentage == 30) == ("percentageOfNodesToScore" in settings)
+    assert profile.percentage == settings.get("percentageOfNodesToScore", 0)
 
 
 def test_a_variant_leaves_todays_policy_as_it_is() -> None:

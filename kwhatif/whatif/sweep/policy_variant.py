@@ -66,6 +66,9 @@ def in_words(setup: Setup, space: Space) -> Callable[[Mapping[str, Level]], str]
     @cache
     def told(setting: str, level: Level) -> str:
         changed = variant(setup, space, {setting: level})
+        if setting == PERCENTAGE and level == today[PERCENTAGE]:
+            # It is said of the profile now, and means the same.
+            _profile(changed, space).pop(PERCENTAGE)
         same = as_document(load_configuration(changed, source="", features=setup.features)) == today
         return "" if same else _told(setting, level)
 

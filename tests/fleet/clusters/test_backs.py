@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +15,6 @@ from tests.fleet.squares import Base, squares
 
 # What these packages warn of is not ours to mend.
 pytestmark = [pytest.mark.filterwarnings("default")]
-
-
-@pytest.fixture(scope="module")
-def dask() -> Iterator[str]:
-    from distributed import LocalCluster
-
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        yield cluster.scheduler_address.replace("tcp", "dask")
-
-
-@pytest.fixture(scope="module")
-def ray() -> Iterator[str]:
-    import ray
-
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    yield "ray"
-    ray.shutdown()
-
-
-@pytest.fixture(params=["dask", "ray"])
-def on(request: pytest.FixtureRequest) -> str:
-    address: str = request.getfixturevalue(request.param)
-    return address
 
 
 def study(directory: Path, **accidents: Any) -> Study[Any, Any, Any]:
