@@ -191,3 +191,35 @@ def test_a_node_port_beyond_the_usual_ones_is_taken_where_a_service_has_one() ->
     there["metadata"]["name"] = "other"
     answer = server(there).send("create", service(type="NodePort", ports=[{"port": 80, "nodePort": 9090}]))
     assert isinstance(answer, Created), answer.message
+
+
+WARNED: list[tuple[str, Json, str]] = [
+    (
+        "a network that is ambiguous",
+        policy(ipBlock={"cidr": "2001:DB8::/32"}),
+        "should be in RFC 5952 canonical format",
+    ),
+    (
+        "more requests than limits",
+        quota({"requests.cpu": "4", "limits.cpu": "2"}),
+        "ResourceQuota requests.cpu (4) should be less than limits.cpu (2)",
+    ),
+    (
+        "a certificate that is none",
+        make("Secret", "s", type="kubernetes.io/tls", data={"tls.crt": "YQ==", "tls.key": "YQ=="}),
+        "tls: failed to find any PEM data in certificate input",
+    ),
+    (
+        "tokens where they may be logged",
+        in_cluster("CSIDriver", "a.example.com", "storage.k8s.io/v1", spec={"tokenRequests": [{"audience": "a"}]}),
+        "spec.serviceAccountTokenInSecrets is unset",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "obj", "words"), WARNED, ids=[name for name, *_ in WARNED])
+def test_what_is_taken_with_a_warning(name: str, obj: Json, words: str) -> None:
+    answer = server().send("create", obj)
+    assert isinstance(answer, Created), answer.message
+    (told,) = answer.warnings
+    assert words in told

@@ -9,7 +9,7 @@ from __future__ import annotations
 import binascii
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kwhatif.admission.answer import Object
@@ -20,6 +20,7 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_metadata import check_metadata
 
 _LARGEST = 1024 * 1024
+_MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
 _ACCOUNT = "kubernetes.io/service-account.name"
 _DOCKER = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
 _KEYS = {
@@ -98,7 +99,26 @@ def _size(encoded: str | None) -> int:
     return len(text) // 4 * 3 - text[-2:].count("=")
 
 
+def _secret_warnings(obj: Object, old: Object | None) -> Iterator[str]:
+    """Of a certificate and its key at least whether they are such; whether they go together is not looked at."""
+    if obj.get("type") != "kubernetes.io/tls":
+        return
+    data = obj.get("data") or {}
+    for key, what in (("tls.crt", "certificate"), ("tls.key", "key")):
+        if b"-----BEGIN" not in b64decode(data.get(key) or ""):
+            yield f"tls: failed to find any PEM data in {what} input"
+            return
+
+
+def _account_warnings(obj: Object, old: Object | None) -> Iterator[str]:
+    now, before = (((one or {}).get("metadata") or {}).get("annotations") or {} for one in (obj, old))
+    if _MOUNTABLE in now and _MOUNTABLE not in before:
+        why = "prefer separate namespaces to isolate access to mounted secrets"
+        yield f"metadata.annotations[{_MOUNTABLE}]: deprecated in v1.32+; {why}"
+
+
 STRATEGIES = {
+    "ServiceAccount": Strategy(warnings=_account_warnings, has_spec=False),
     "ConfigMap": Strategy(check=_check_config_map, has_spec=False),
-    "Secret": Strategy(defaults=_default_secret, check=_check_secret, has_spec=False),
+    "Secret": Strategy(defaults=_default_secret, check=_check_secret, warnings=_secret_warnings, has_spec=False),
 }

@@ -5,6 +5,8 @@ Upstream: pkg/apis/core/validation/validation.go, pkg/apis/core/v1/defaults.go.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.plugins.container_amounts import Amounts, amounts
@@ -182,7 +184,17 @@ def _opposites(problems: Problems, given: list[str], shown: list[str]) -> None:
             problems.invalid("spec.scopes", shown, "conflicting scopes")
 
 
+def _quota_warnings(obj: Object, old: Object | None) -> Iterator[str]:
+    """Of requests that may be more than limits."""
+    hard = amounts(obj["spec"].get("hard"))
+    for name in ("cpu", "memory", "storage", "ephemeral-storage") if old is None else ():
+        limit, plain = f"limits.{name}", name in ("cpu", "memory") and f"requests.{name}" not in hard
+        request = name if plain else f"requests.{name}"
+        if request in hard and limit in hard and hard[request] > hard[limit]:
+            yield f"ResourceQuota {request} ({hard[request]}) should be less than {limit} ({hard[limit]})"
+
+
 STRATEGIES = {
     "LimitRange": Strategy(defaults=_limit_defaults, check=_check_limits),
-    "ResourceQuota": Strategy(check=_check_quota),
+    "ResourceQuota": Strategy(check=_check_quota, warnings=_quota_warnings),
 }

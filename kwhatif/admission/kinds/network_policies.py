@@ -5,10 +5,12 @@ Upstream: pkg/apis/networking/validation/validation.go, pkg/apis/networking/v1/d
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request, each
-from kwhatif.admission.validation.addresses import network_rules, read_network
+from kwhatif.admission.validation.addresses import network_rules, network_warnings, read_network
 from kwhatif.admission.validation.choices import check_choice, check_port
 from kwhatif.admission.validation.name_rules import port_number
 from kwhatif.admission.validation.problems import Problems
@@ -95,4 +97,14 @@ def _block(problems: Problems, block: Object, path: str) -> None:
             problems.invalid(where, text, "must be a strict subset of `cidr`")
 
 
-STRATEGIES = {"NetworkPolicy": Strategy(defaults=_defaults, check=_check)}
+def _warnings(obj: Object, old: Object | None) -> Iterator[str]:
+    for rules, peers in (("ingress", "from"), ("egress", "to")):
+        for i, rule in enumerate(each(obj["spec"], rules)):
+            for j, peer in enumerate(each(rule, peers)):
+                block, where = peer.get("ipBlock") or {}, f"spec.{rules}[{i}].{peers}[{j}].ipBlock"
+                yield from network_warnings(f"{where}.cidr", block.get("cidr") or "")
+                for k, text in enumerate(block.get("except") or ()):
+                    yield from network_warnings(f"{where}.except[{k}]", text or "")
+
+
+STRATEGIES = {"NetworkPolicy": Strategy(defaults=_defaults, check=_check, warnings=_warnings)}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from kwhatif.admission.answer import Object
-from kwhatif.admission.kinds.strategy import Strategy
+from kwhatif.admission.kinds.strategy import Strategy, static_suffix
 from kwhatif.admission.policies.policy_expressions import Scenery, asks_authorizer, compiled
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.validation.name_rules import dns_1035_label, dns_subdomain, label_key, path_segment
@@ -373,7 +373,7 @@ def _check_binding(validating: bool, problems: Problems, obj: Object) -> None:
 
 
 STRATEGIES = {
-    kind: Strategy(defaults=defaults, check=check)
+    kind: Strategy(defaults=defaults, check=check, warnings=static_suffix)
     for kind, defaults, check in (
         ("ValidatingAdmissionPolicy", _policy_defaults, partial(_check_policy, _check_validations, False)),
         ("MutatingAdmissionPolicy", _policy_defaults, partial(_check_policy, _check_mutations, True)),

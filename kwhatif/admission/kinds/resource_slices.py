@@ -6,7 +6,7 @@ Upstream: pkg/apis/resource/validation/validation.go.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from kwhatif.admission.answer import Object
@@ -315,4 +315,10 @@ def _range(problems: Problems, range_: Object, default: Quantity, whole: Quantit
             problems.invalid(f"{path}.step", str(value), why)
 
 
-STRATEGIES = {"ResourceSlice": Strategy(check=_check)}
+def _warnings(obj: Object, old: Object | None) -> Iterator[str]:
+    driver = obj["spec"].get("driver") or ""
+    if driver != driver.lower():
+        yield f'spec.driver: driver names should be lowercase; "{driver}" contains uppercase characters'
+
+
+STRATEGIES = {"ResourceSlice": Strategy(check=_check, warnings=_warnings)}

@@ -5,8 +5,11 @@ Upstream: pkg/apis/storage/validation/validation.go, pkg/apis/storage/v1/default
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.cluster_classes import check_parameters, check_provisioner
+from kwhatif.admission.kinds.deprecated_labels import DEPRECATED_LABELS, term_warnings
 from kwhatif.admission.kinds.persistent_volumes import check_inline_volume
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request, each, within
@@ -24,6 +27,10 @@ _SHORTEST_TOKEN, _LONGEST_TOKEN = 600, 1 << 32
 _POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
 _MODES = ("Persistent", "Ephemeral")
 _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+_TOKENS = (
+    "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible "
+    "logging of tokens in volume attributes"
+)
 _NOT_EMPTY = "must specify non empty persistentVolumeName"
 
 
@@ -133,10 +140,23 @@ def _check_attributes(problems: Problems, obj: Object) -> None:
         problems.required("parameters", "must contain at least one key/value pair")
 
 
+def _driver_warnings(obj: Object, old: Object | None) -> Iterator[str]:
+    spec, before = obj["spec"], each((old or {}).get("spec"), "tokenRequests")
+    if each(spec, "tokenRequests") not in ([], before) and spec.get("serviceAccountTokenInSecrets") is None:
+        yield _TOKENS
+
+
+def _capacity_warnings(obj: Object, old: Object | None) -> Iterator[str]:
+    topology = obj.get("nodeTopology") or {}
+    yield from term_warnings(topology, "nodeTopology")
+    for key in (topology.get("matchLabels") or {}).keys() & DEPRECATED_LABELS.keys():
+        yield f"nodeTopology.matchLabels.{key}: {DEPRECATED_LABELS[key]}"
+
+
 STRATEGIES = {
-    "CSIDriver": Strategy(_driver_defaults, _check_driver),
+    "CSIDriver": Strategy(_driver_defaults, _check_driver, warnings=_driver_warnings),
     "CSINode": Strategy(check=_check_node),
-    "CSIStorageCapacity": Strategy(check=_check_capacity, has_spec=False),
+    "CSIStorageCapacity": Strategy(check=_check_capacity, warnings=_capacity_warnings, has_spec=False),
     "VolumeAttachment": Strategy(_attachment_defaults, _check_attachment),
     "VolumeAttributesClass": Strategy(check=_check_attributes, has_spec=False),
 }

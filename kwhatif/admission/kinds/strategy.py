@@ -16,6 +16,9 @@ from kwhatif.admission.request import Request
 from kwhatif.admission.resources import group_of
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.validate_metadata import check_metadata, check_usual_metadata
+from kwhatif.admission.world import name_of
+
+_STATIC = ".static.k8s.io"
 
 
 def _nothing(*given: object) -> None:
@@ -28,6 +31,13 @@ def _nothing_taken(request: Request) -> Refused | None:
 
 def _no_warnings(obj: Object, old: Object | None) -> Iterable[str]:
     return ()
+
+
+def static_suffix(obj: Object, old: Object | None) -> Iterable[str]:
+    """Of policies and webhooks that are named as those are which a server reads from files."""
+    if name_of(obj).endswith(_STATIC):
+        why = "are reserved for static manifest-based configurations and cannot be managed via the API"
+        yield f'metadata.name: names ending with "{_STATIC}" {why}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +70,7 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
         *(("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("apps", "DaemonSet")),
         *(("batch", "Job"), ("batch", "CronJob"), ("", "PodTemplate"), ("apps", "ControllerRevision")),
     ),
-    "config_data": (("", "ConfigMap"), ("", "Secret")),
+    "config_data": (("", "ConfigMap"), ("", "Secret"), ("", "ServiceAccount")),
     "webhook_configurations": (
         ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
         ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.policy_kinds import check_conditions, check_rule
-from kwhatif.admission.kinds.strategy import Strategy
+from kwhatif.admission.kinds.strategy import Strategy, static_suffix
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.validation.choices import check_choice
 from kwhatif.admission.validation.name_rules import dns_1035_label, dns_subdomain, port_number, within_range
@@ -155,7 +155,10 @@ def _check_service(problems: Problems, service: Object, path: str) -> None:
 
 def _strategy(*, mutating: bool) -> Strategy:
     return Strategy(
-        defaults=partial(_defaults, mutating=mutating), check=partial(_check, mutating=mutating), has_spec=False
+        defaults=partial(_defaults, mutating=mutating),
+        check=partial(_check, mutating=mutating),
+        warnings=static_suffix,
+        has_spec=False,
     )
 
 
