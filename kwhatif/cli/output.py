@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
@@ -106,12 +107,20 @@ def give_up_output() -> None:
 
 
 def tell(text: str) -> None:
-    """A line on standard error, whatever characters a foreign name brings into it; nothing if that is closed."""
+    """A line on standard error, whatever characters a foreign name brings into it; nothing if that is closed.
+
+    A terminal has it on as many lines as it takes to break no word.
+    """
     # Without a file to print to, ``print`` would take standard output.
     clear()
     if sys.stderr is not None:
+        lines = [clean(text)]
+        if sys.stderr.isatty():
+            from kwhatif.report.screen import Screen
+
+            lines = Screen(shutil.get_terminal_size().columns).wrapped(text, "  ")
         with contextlib.suppress(OSError):
-            print(in_text(clean(text)), file=sys.stderr, flush=True)
+            print(in_text("\n".join(lines)), file=sys.stderr, flush=True)
 
 
 def say(notes: Iterable[str]) -> None:

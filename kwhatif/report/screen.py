@@ -18,7 +18,7 @@ NOTHING = ("", "-", NONE)
 _NARROWEST_CELL = 16
 """Columns that a sentence has at least, or it goes below its row."""
 
-_LOOKED_AT = 60
+LOOKED_AT = 60
 """Rows by which it is decided how a table is laid out."""
 
 _WORD = re.compile(r"[^\s,]*,\s*|[^\s,]+\s*")
@@ -84,7 +84,7 @@ class Screen:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         if self.width is None:
             return [list(enumerate(widths))]
-        some = [[*row[:1], *("" if cell in NOTHING else cell for cell in row[1:])] for row in rows[:_LOOKED_AT]]
+        some = [[*row[:1], *("" if cell in NOTHING else cell for cell in row[1:])] for row in rows[:LOOKED_AT]]
         words = [
             max((len(word.rstrip()) for row in some for word in _WORD.findall(row[i])), default=0)
             for i in range(len(widths))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from kwhatif.report.blocks import Block, Commands, Facts, Heading, Lines, Part, Table, Verdict, flat
 from kwhatif.report.escape import clean, in_text
 from kwhatif.report.grouping import brief, shortened
 from kwhatif.report.node_names import endings
-from kwhatif.report.screen import NOTHING, Screen
+from kwhatif.report.screen import LOOKED_AT, NOTHING, Screen
 
 SIGHT = 24
 """Lines that everybody sees at once: the verdict of a longer report is told again at its end."""
@@ -117,18 +118,38 @@ def _drawn(block: Block, screen: Screen) -> list[str]:
 
 def _table(table: Table, screen: Screen) -> list[str]:
     """Headers in capitals; those from ``names_from`` on are names and stay as they are."""
-    if screen.width is not None:
-        table = _with(table, [i for i in range(len(table.headers)) if not i or _tells(table, i)])
-        while table.spare and _width([table.headers, *table.rows]) > screen.columns:
-            table = _with(table, [i for i in range(len(table.headers)) if i != table.spare[0]])
+    table = table if screen.width is None else _fitting(table, screen)
+    head, rows = _laid(table, screen)
+    return [
+        *(screen.painted(line, "heading") for line in head),
+        *rows,
+        *(screen.wrapped(table.more) if table.more else ()),
+    ]
+
+
+def _laid(table: Table, screen: Screen) -> tuple[list[str], list[str]]:
+    """The lines of the header, and those of the rows."""
     capitals = len(table.headers) if table.names_from is None else table.names_from
     heads = [head if place >= capitals else head.upper() for place, head in enumerate(table.headers)]
     folded = _folded(heads) if screen.width is not None and _width([heads, *table.rows]) > screen.columns else [heads]
     drawn = screen.table([*folded, *table.rows])
-    head, rows = drawn[: len(folded)], drawn[len(folded) :]
-    return [screen.painted(line, "heading") for lines in head for line in lines] + [
-        line for row in [*rows, screen.wrapped(table.more) if table.more else []] for line in row
-    ]
+    head, rows = (chain.from_iterable(part) for part in (drawn[: len(folded)], drawn[len(folded) :]))
+    return list(head), list(rows)
+
+
+def _fitting(table: Table, screen: Screen) -> Table:
+    """The table without columns in which nothing stands, and without spare ones as far as that saves lines."""
+    table = _with(table, [i for i in range(len(table.headers)) if not i or _tells(table, i)])
+    if not table.spare or _width([table.headers, *table.rows]) <= screen.columns:
+        return table
+    ways = [table]
+    while ways[-1].spare:
+        ways.append(_with(ways[-1], [i for i in range(len(ways[-1].headers)) if i != ways[-1].spare[0]]))
+
+    def height(way: Table) -> int:
+        return sum(map(len, _laid(replace(way, rows=way.rows[:LOOKED_AT]), screen)))
+
+    return min(ways, key=height)
 
 
 def _tells(table: Table, column: int) -> bool:

@@ -66,6 +66,14 @@ def go(items: list[int], clock: Clock, seconds: float) -> None:
         clock.now += seconds
 
 
+def test_a_note_breaks_no_word_at_the_end_of_a_line(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal)
+    tell("note: " + "words and more " * 20)
+    lines = terminal.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert " ".join(map(str.strip, lines)) == "note: " + ("words and more " * 20).strip()
+
+
 def test_nothing_is_shown_in_the_first_second(terminal: Terminal) -> None:
     clock = Clock()
     with progress.shown_to(Progress(terminal, clock)):
