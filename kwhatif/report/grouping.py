@@ -42,7 +42,7 @@ def shortened(
     """
     told: list[Block] = []
     for block in brief(blocks):
-        if isinstance(block, Lines) and block.listed and most_items and len(block.texts) >= most_items + _WORTH_IT:
+        if isinstance(block, Lines) and block.listed and most_items and len(block.texts) > most_items + 1:
             more = f"  and {len(block.texts) - most_items} more"
             told.append(replace(block, texts=(*block.texts[:most_items], more)))
         elif not isinstance(block, Table) or block.grouping is None:

@@ -114,7 +114,7 @@ def _resources(result: InfoResult) -> Iterator[Block]:
         where = f"{largest} on {use.on}" if use.on else largest
         rows.append((use.resource, whole, requested, _share(use), free, where))
     headers = ("resource", "allocatable", "requested", "in use", "free", "largest free")
-    yield from titled("RESOURCES", headers, rows)
+    yield from titled("RESOURCES", headers, rows, spare=(3,))
     if rows and result.closed_nodes:
         closed = counted(result.closed_nodes, "node that is", "nodes that are")
         yield Lines((f"Free leaves out {closed} cordoned or not ready.",))

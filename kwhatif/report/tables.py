@@ -9,7 +9,7 @@ from itertools import chain
 
 from kwhatif.report.blocks import Block, Commands, Facts, Heading, Lines, Part, Table, Verdict, flat
 from kwhatif.report.escape import clean, in_text
-from kwhatif.report.grouping import brief, shortened
+from kwhatif.report.grouping import MOST_GROUPS, MOST_ROWS, brief, shortened
 from kwhatif.report.node_names import endings
 from kwhatif.report.screen import LOOKED_AT, NOTHING, Screen
 
@@ -19,8 +19,14 @@ SIGHT = 24
 MOST_LINES = 60
 """How long a report may get that has tables in groups, as far as fewer groups make it shorter."""
 
-_SHORTER = ((16, 8), (12, 6), (8, 4), (6, 3), (4, 2), (2, 1), (1, 1))
-"""Most rows and most groups of a table, tried one after the other until the report is short enough."""
+_SHORTER = (
+    *((MOST_ROWS, MOST_GROUPS, items) for items in (8, 4, 2)),
+    *((2 * groups, groups, 2) for groups in (8, 6, 5, 4, 3, 2)),
+    *((2, 1, 1), (1, 1, 1)),
+)
+"""Most rows and most groups of a table, and most items of a list, tried one after the other until the report is short
+enough.
+"""
 
 PLAIN = Screen()
 
@@ -45,10 +51,10 @@ def text_of(blocks: Iterable[Block], screen: Screen = PLAIN, *, everything: bool
     told = shortened(whole)
     lines = _lines(told, screen)
     # Where no table is so long that it is grouped, wrapped lines may still make a report too long for a terminal.
-    for rows, groups in _SHORTER if terminal or told != whole else ():
+    for rows, groups, items in _SHORTER if terminal or told != whole else ():
         if len(lines) <= MOST_LINES:
             break
-        lines = _lines(shortened(whole, rows, groups, groups), screen)
+        lines = _lines(shortened(whole, rows, groups, items if terminal else None), screen)
     return in_text("\n".join([*lines, ""]))
 
 
