@@ -6,11 +6,11 @@
     for placement in result.placements:
         print(placement.pod, placement.node or placement.message)
 
-``place``, ``explain``, ``expand``, ``capacity``, ``drain``, ``outage``, ``diff``, ``sweep``, ``gate``, ``backtest``
-and ``autoscale`` answer as the commands of these names do; ``karpenter``, ``diff_node_pools``,
+``place``, ``explain``, ``expand``, ``capacity``, ``drain``, ``outage``, ``chances``, ``diff``, ``sweep``, ``gate``,
+``backtest`` and ``autoscale`` answer as the commands of these names do; ``karpenter``, ``diff_node_pools``,
 ``explain_consolidation`` and ``backtest_diff`` as those do with the options that ask so. Files are given by their
-paths, manifests also as plain values, a cluster also as what ``load_snapshot`` makes of some, or as ``live()``, the one
-that kubectl would talk to. Every result has ``exit_code``, ``notes``, ``to_dict()`` (what ``-o json`` prints) and
+paths, manifests also as plain values, a cluster also as what ``load_snapshot`` makes of some, or as ``live()``, the
+one that kubectl would talk to. Every result has ``exit_code``, ``notes``, ``to_dict()`` (what ``-o json`` prints) and
 ``to_dicts()`` (its rows).
 
 Names are imported when they are first used, so that ``import kwhatif`` costs nothing.
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kwhatif.results.backtest import BacktestResult
     from kwhatif.results.backtest_diff import BacktestDiff
     from kwhatif.results.capacity import CapacityResult
+    from kwhatif.results.chances import ChancesResult
     from kwhatif.results.diff import DecisionDiff
     from kwhatif.results.drain import DrainResult
     from kwhatif.results.expand import ExpandResult
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         backtest,
         backtest_diff,
         capacity,
+        chances,
         diff,
         diff_node_pools,
         drain,
@@ -65,6 +67,7 @@ __all__ = [
     "BacktestDiff",
     "BacktestResult",
     "CapacityResult",
+    "ChancesResult",
     "DecisionDiff",
     "DrainResult",
     "ExpandResult",
@@ -83,6 +86,7 @@ __all__ = [
     "backtest",
     "backtest_diff",
     "capacity",
+    "chances",
     "diff",
     "diff_node_pools",
     "drain",
@@ -105,6 +109,7 @@ _HOMES = {
     "results.backtest": ("BacktestResult",),
     "results.backtest_diff": ("BacktestDiff",),
     "results.capacity": ("CapacityResult",),
+    "results.chances": ("ChancesResult",),
     "results.diff": ("DecisionDiff",),
     "results.drain": ("DrainResult",),
     "results.expand": ("ExpandResult",),
@@ -121,6 +126,7 @@ _HOMES = {
         "backtest",
         "backtest_diff",
         "capacity",
+        "chances",
         "diff",
         "diff_node_pools",
         "drain",

@@ -101,6 +101,10 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], Callable[[], Result]]] = {
         ("drain", "general-a-1", "--snapshot", CLUSTER, "--ignore-daemonsets", "--plugin", PLUGIN),
         lambda: kwhatif.drain("general-a-1", snapshot=CLUSTER, ignore_daemonsets=True, plugins=[PLUGIN]),
     ),
+    "chances of pods": (
+        ("chances", WEB, "--snapshot", CLUSTER, "--trials", "20", "--seed", "3", "--workers", "1"),
+        lambda: kwhatif.chances(WEB, snapshot=CLUSTER, trials=20, seed=3, workers=1),
+    ),
     "nodes and zones that are gone": (
         ("outage", "--snapshot", CLUSTER, "--all", "nodes,zones", "--survive", "node", "--workers", "1"),
         lambda: kwhatif.outage(["nodes", "zones"], snapshot=CLUSTER, survive=["node"], workers=1),

@@ -49,7 +49,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 ANSWERING = frozenset(
     {
         *("place", "explain", "diff", "gate", "capacity", "drain", "outage", "expand", "backtest", "conformance"),
-        *("autoscale plan", "autoscale groups", "autoscale catalogue"),
+        *("chances", "autoscale plan", "autoscale groups", "autoscale catalogue"),
         *("policy validate", "snapshot validate", "snapshot diff"),
     }
 )
@@ -59,7 +59,7 @@ TAKING_FILES = frozenset({"snapshot info", "snapshot convert", "snapshot validat
 """Commands that take other files, which ``-f`` names as well. Directories of these are read to their ends anyway."""
 
 TAKING_MANIFESTS = frozenset(
-    {"place", "explain", "diff", "gate", "capacity", "drain", "outage", "expand", "sweep", "autoscale plan"}
+    {"place", "explain", "diff", "gate", "capacity", "drain", "outage", "chances", "expand", "sweep", "autoscale plan"}
 )
 
 

@@ -31,6 +31,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         f"general-b-1 {_CLUSTER} --ignore-daemonsets --delete-emptydir-data",
         f"topology.kubernetes.io/zone=eu-west-1a {_CLUSTER} --ignore-daemonsets --delete-emptydir-data --force",
     ),
+    "chances": (
+        f"{_MANIFESTS}/web.yaml {_CLUSTER} --trials 200",
+        f"{_MANIFESTS}/web.yaml {_CLUSTER} --precision 0.05 --skew 2",
+    ),
     "outage": (f"{_CLUSTER}", f"{_CLUSTER} --all nodes,zones --survive node"),
     "sweep": (
         f"samples/sweep/training.yaml {_SWEEP} --replay all",

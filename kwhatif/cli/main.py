@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gate": ("gate", "May this change go into the cluster?"),
     "capacity": ("capacity", "How many more of these would fit?"),
     "drain": ("drain", "What would draining nodes do?"),
+    "chances": ("chances", "How likely is it that these pods go where they may go?"),
     "outage": ("outage", "What happens when nodes, zones or pools are gone?"),
     "sweep": ("sweep", "Which scheduler policy is best for these clusters?"),
     "autoscale": ("autoscale", "Which nodes would cluster-autoscaler add or remove?"),

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from random import Random
 from typing import Any, TypedDict, TypeVar, Unpack
+
+import numpy as np
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.cluster.cluster import Cluster
@@ -20,6 +23,7 @@ from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import EXTENDER, Code, Status
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.news import without_hints
+from kwhatif.scheduling.parallel_search import ParallelSearch
 from kwhatif.scheduling.preemption import ineligible
 from kwhatif.scheduling.queue import Hints
 from kwhatif.scheduling.schedule_one import Observer, Scheduler, Shared
@@ -27,6 +31,8 @@ from kwhatif.scheduling.setup import Setup
 
 MOST_ATTEMPTS = 3
 """A pod is tried again at once after its victims left, but not for ever."""
+
+_OWN_PLUGINS = "kwhatif.plugins."
 
 T = TypeVar("T")
 
@@ -128,6 +134,26 @@ class Driver:
             cluster.add(cluster.shapes.info(pod, bound=True), pod.spec.node_name or "")
         for scheduler in self.in_use:
             scheduler.start_over()
+
+    def take_chances(self, random: Random) -> None:
+        """Leave to chance from now on, as upstream does, where the search for nodes begins, which nodes its workers
+        find, and which of the best is taken.
+        """
+        self.set_up_all()
+        for scheduler in self.in_use:
+            scheduler.reseed(random)
+        race = np.random.Generator(np.random.PCG64(random.getrandbits(64)))
+        self.shared.search = ParallelSearch(race, self.setup.configuration.parallelism)
+        self.shared.next_start = random.randrange(max(len(self.cluster.searched), 1))
+
+    @property
+    def undoable(self) -> bool:
+        """Whether all that is done may be undone by ``Cluster.go_back``: nobody else keeps account of it, as plugins
+        from outside, those of Kubernetes 1.22 and extenders may, and no devices are given away.
+        """
+        devices = self.cluster.devices
+        strangers = any(not type(plugin).__module__.startswith(_OWN_PLUGINS) for plugin in self.plugins())
+        return not (strangers or self.setup.extenders is not None or devices.claims or devices.slices)
 
     # --- cycles
 

@@ -22,6 +22,7 @@ from kwhatif.framework.runner import Framework
 from kwhatif.framework.status import Code, Status
 from kwhatif.golang.duration import Duration
 from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.parallel_search import Search
 from kwhatif.scheduling.sampling import nodes_to_find, sample
 
 if TYPE_CHECKING:
@@ -65,12 +66,14 @@ class Shared:
     next_start   where the next search for nodes begins
     now          the moment, in seconds
     prefers      for pods by uid or key, the node to take if it is among the best
+    search       which of the nodes that pass are found
     """
 
     next_start: int = 0
     now: float = 0.0
     prefers: Mapping[str, str] = field(default_factory=dict)
     observer: Observer = field(default_factory=Observer)
+    search: Search = sample
 
 
 class Scheduler:
@@ -101,6 +104,10 @@ class Scheduler:
         self._compares = bool(self.framework.scorers) or (self._extenders is not None and self._extenders.compare)
         self._evaluations: dict[int, Evaluation] = {}
         self._room = max(32, min(1024, _MEMORY // max(len(cluster), 1)))
+
+    def reseed(self, random: Random | None) -> None:
+        """Break ties by this chance from now on; None for the first by name."""
+        self._random = random
 
     def start_over(self) -> None:
         """The cluster's rows have been dealt anew: forget what was known of them, and find held pods again."""
@@ -274,14 +281,19 @@ class Scheduler:
             evaluation.refresh(pod)
             rows = evaluation.narrowed
             enough = self._enough(len(rows))
-            places, looked = sample(evaluation.passing(pod)[rows], self.shared.next_start % max(len(rows), 1), enough)
+            search, start = self.shared.search, self.shared.next_start % max(len(rows), 1)
+            places, looked = search(evaluation.passing(pod)[rows], start, enough)
             return rows[places], looked
         if not self._whole:
             evaluation.refresh(pod)
             rows = self.cluster.searched
-            places, looked = sample(evaluation.passing(pod)[rows], self.shared.next_start, self._enough(len(rows)))
+            enough = self._enough(len(rows))
+            places, looked = self.shared.search(evaluation.passing(pod)[rows], self.shared.next_start, enough)
             return rows[places], looked
         enough = self._enough(len(self.cluster))
+        if self.shared.search is not sample:
+            evaluation.refresh(pod)
+            return self.shared.search(evaluation.passing(pod), self.shared.next_start, enough)
         if enough == len(self.cluster):
             evaluation.refresh(pod)
         rows, looked = sample(evaluation.passing(pod), self.shared.next_start, enough)
@@ -326,6 +338,12 @@ class Scheduler:
         searched = self.cluster.searched
         place = int(np.flatnonzero(searched == row)[0])
         return int((place - self.shared.next_start) % len(searched) >= looked)
+
+    @property
+    def samples(self) -> bool:
+        """Whether a search may end before it has looked at all nodes."""
+        nodes = len(self.cluster.searched)
+        return self._enough(nodes) < nodes
 
     def _enough(self, nodes: int) -> int:
         one_is_enough = self.cluster.shapes.features.one_node_is_enough_without_scores and not self._compares

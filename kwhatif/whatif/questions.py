@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kwhatif.results.backtest import BacktestResult
     from kwhatif.results.backtest_diff import BacktestDiff
     from kwhatif.results.capacity import CapacityResult
+    from kwhatif.results.chances import ChancesResult
     from kwhatif.results.diff import DecisionDiff
     from kwhatif.results.drain import DrainResult
     from kwhatif.results.expand import ExpandResult
@@ -369,6 +370,32 @@ def drain(
 
     names = [nodes] if isinstance(nodes, str) else list(nodes)
     question = Drain(names, ignore_daemonsets, delete_emptydir_data, force)
+    return ask(question, _case(manifests, snapshot, options))
+
+
+def chances(
+    manifests: Manifests,
+    *,
+    snapshot: Source,
+    trials: int = 1000,
+    precision: float | None = None,
+    seed: int = 0,
+    max_skew: int = 1,
+    topology_key: str = "topology.kubernetes.io/zone",
+    workers: int | None = None,
+    on: str | None = None,
+    **options: Unpack[Options],
+) -> ChancesResult:
+    """How likely is it that these pods go where they may go?
+
+    Up to ``trials`` are made by a ``seed``; fewer if no interval reaches further than ``precision`` to either side.
+    More than ``max_skew`` pods of difference over ``topology_key`` count as skewed. ``workers`` processes are asked, or
+    those of a cluster of machines (``on``).
+    """
+    from kwhatif.fleet.backs.chosen_back import back_of
+    from kwhatif.whatif.chances.question import Chances
+
+    question = Chances(trials, seed, precision, max_skew, topology_key, back_of(on, workers))
     return ask(question, _case(manifests, snapshot, options))
 
 

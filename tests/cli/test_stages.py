@@ -19,6 +19,7 @@ SCHEDULING = {
     "explain": f"explain {SMALL} --snapshot {CLUSTER}",
     "capacity": f"capacity {SMALL} --snapshot {CLUSTER} --limit 3",
     "drain": f"drain ant-1 --snapshot {CLUSTER} --force --ignore-daemonsets --delete-emptydir-data",
+    "chances": f"chances {SMALL} --snapshot {CLUSTER} --trials 3",
     "outage": f"outage --snapshot {CLUSTER} --all nodes",
     "diff": f"diff {SMALL} --snapshot {CLUSTER} --policy default@1.33 --policy default@1.34",
     "gate": f"gate {SMALL} --snapshot {CLUSTER}",

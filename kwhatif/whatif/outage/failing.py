@@ -15,8 +15,6 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.setup import Setup
 
-_OWN_PLUGINS = "kwhatif.plugins."
-
 
 class Failing:
     """A cluster whose nodes may fail. It is changed meanwhile, and is as it was in the end.
@@ -28,13 +26,7 @@ class Failing:
         self.cluster, self._setup = cluster, setup
         self._driver = Driver(cluster, setup, imagined=True)
         self._driver.set_up_all()
-        self._apart = self._needs_apart() if apart is None else apart
-
-    def _needs_apart(self) -> bool:
-        """Whether anybody decides who may look at nodes that are not there, or assumes what is not undone."""
-        devices = self.cluster.devices
-        strangers = any(not type(plugin).__module__.startswith(_OWN_PLUGINS) for plugin in self._driver.plugins())
-        return strangers or self._setup.extenders is not None or bool(devices.claims or devices.slices)
+        self._apart = not self._driver.undoable if apart is None else apart
 
     def rows(self, nodes: Collection[str]) -> list[int]:
         """The rows of these nodes, in their order, as far as there are such nodes."""

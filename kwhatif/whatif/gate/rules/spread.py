@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated
 
-import numpy as np
 from msgspec import Meta
 
 from kwhatif.results.amounts import counted, some
@@ -14,6 +12,7 @@ from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.context import Context
 from kwhatif.whatif.gate.rule import Level, Parameters, Rule
 from kwhatif.whatif.gate.rules.single_node import SERVING
+from kwhatif.whatif.place.skew import pods_by_place, skew_of
 
 
 class SpreadParameters(Parameters, frozen=True, kw_only=True):
@@ -40,19 +39,14 @@ class Spread(Rule[SpreadParameters]):
         return f"a skew of no more than {self.given.max_skew} over {self.given.topology_key}"
 
     def check(self, context: Context) -> Iterator[Finding]:
-        columns = context.cluster.columns
-        places = columns.label(self.given.topology_key)
         worst = 0
         for unit in self.units(context):
             running = context.running(unit)
             if len(running) < self.given.replicas:
                 continue
-            open_ = columns.matching(running[-1][0].shape.node_affinity) & ~columns.unschedulable & places.present
-            counts: Counter[str] = Counter({places.values[code]: 0 for code in np.unique(places.codes[open_]).tolist()})
-            counts.update(places.values[code] for _, row in running if (code := int(places.codes[row])) >= 0)
-            if not counts:
-                continue
-            skew = max(counts.values()) - min(counts.values())
+            rows = (row for _, row in running)
+            counts = pods_by_place(context.cluster, self.given.topology_key, running[-1][0].shape, rows)
+            skew = skew_of(counts)
             worst = max(worst, skew)
             if skew <= self.given.max_skew:
                 continue

@@ -1,0 +1,1 @@
+"""How likely is it that these pods go where they may go?"""
