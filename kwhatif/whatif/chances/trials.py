@@ -16,6 +16,10 @@ from random import Random
 import msgspec
 
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.errors import KwhatifError
+from kwhatif.fleet.backs.here import Here
+from kwhatif.fleet.course import run
+from kwhatif.fleet.study import Failed, Study
 from kwhatif.results.gate import Subject
 from kwhatif.whatif.expand.expand import Rollout
 from kwhatif.whatif.fidelity.ownership import Owners
@@ -90,11 +94,25 @@ def throw(ground: ChancesGround, trial: Trial) -> Outcome:
     with ground.trial() as session:
         asked = arrivals(ground.ground.case.asked, random)
         session.driver.take_chances(random)
-        run = Run(session)
-        run.all_of(asked)
+        placing = Run(session)
+        placing.all_of(asked)
         for rollout in ground.rollouts:
-            roll_out(rollout, run, asked)
-        return _outcome(ground, session, run, asked)
+            roll_out(rollout, placing, asked)
+        return _outcome(ground, session, placing, asked)
+
+
+def outcomes_of(ground: ChancesGround, trials: int, seed: int) -> list[Outcome]:
+    """The outcomes of so many trials, made by as many processes as are worth it. Raises KwhatifError for one that
+    comes to none.
+    """
+    found = []
+    each = [Trial(number, seed) for number in range(trials)]
+    outcomes = run(Study("Trying", ground, each, throw, Outcome, ""), Here())
+    for outcome in outcomes:
+        if isinstance(outcome, Failed):
+            raise KwhatifError(f"trial {outcome.index}: {outcome.error}")
+        found.append(outcome)
+    return found
 
 
 def arrivals(asked: Sequence[Asked], random: Random) -> list[Asked]:

@@ -15,6 +15,7 @@ from kwhatif.results.parts import Fidelity
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.whatif.chances.trials import Outcome
 from kwhatif.whatif.fidelity.ownership import Owners
 from kwhatif.whatif.gate.outage import Outages, Stranded
 from kwhatif.whatif.gate.unit import Unit
@@ -29,7 +30,8 @@ class Context:
     out and ``before`` how they stood before, which is worked out when it is first asked for. ``margins`` has, by pod,
     by how much its node beat the next best; only rules that say so (``scores``) find anything in there. ``tried`` are
     the pods that a scheduler took up, by ``namespace/name``. ``scale_up`` is what autoscalers added for those without a
-    node, if they were asked; the nodes are in the cluster.
+    node, if they were asked; the nodes are in the cluster. ``throw`` makes trials that leave to chance what the
+    scheduler does, of which autoscalers know nothing.
     """
 
     units: Sequence[Unit]
@@ -42,6 +44,8 @@ class Context:
     scale_up: ScaleUp | None = None
     margins: dict[str, int] = field(default_factory=dict)
     tried: dict[str, PodInfo] = field(default_factory=dict)
+    throw: Callable[[str, int], Sequence[Outcome]] = lambda topology_key, trials: ()
+    _outcomes: dict[tuple[str, int], Sequence[Outcome]] = field(default_factory=dict)
 
     @property
     def cluster(self) -> Cluster:
@@ -72,6 +76,13 @@ class Context:
     def owner(self) -> dict[str, Unit]:
         """The workload of each pod that runs in the end and belongs to one of the change, by pod."""
         return {info.key: unit for unit in self.units for info, _ in self.running(unit)}
+
+    def outcomes(self, topology_key: str, trials: int) -> Sequence[Outcome]:
+        """What so many trials of the change come to, with the skew over places that a label tells apart."""
+        key = topology_key, trials
+        if key not in self._outcomes:
+            self._outcomes[key] = self.throw(topology_key, trials)
+        return self._outcomes[key]
 
     def running(self, unit: Unit) -> Sequence[tuple[PodInfo, int]]:
         """All pods of a workload that have a node in the end, old and new ones, and the rows of their nodes."""

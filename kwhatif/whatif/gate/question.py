@@ -79,6 +79,7 @@ class Gate(Question[GateResult]):
             rules_of(self._read, known, self.rule),
             known=frozenset(known),
             exemptions=self.exemptions and self._read.policy.exemptions == "allowed",
+            seed=self.seed or 0,
             policy=f"{self._read.called}{', --rule ' + ' '.join(self.rule) if self.rule else ''}",
         )
 

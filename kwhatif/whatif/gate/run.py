@@ -29,6 +29,7 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
+from kwhatif.whatif.chances.trials import ChancesGround, Outcome, outcomes_of
 from kwhatif.whatif.edits.draft import Draft
 from kwhatif.whatif.fidelity.ownership import Owners
 from kwhatif.whatif.gate.change import Changed, compared
@@ -40,6 +41,7 @@ from kwhatif.whatif.gate.unit import Unit, subject_of
 from kwhatif.whatif.gate.units import units_of
 from kwhatif.whatif.place.place import placed
 from kwhatif.whatif.stages.expansion import template_paths
+from kwhatif.whatif.stages.ground import Ground
 from kwhatif.whatif.stages.question import Answer, Case
 
 NOTHING = "nothing to judge: the change makes no pods and takes none away"
@@ -50,13 +52,14 @@ class Terms:
     """How to judge.
 
     ``known`` are the rules that an exemption may name, run or not; none counts unless ``exemptions``. ``policy`` says
-    where the rules came from.
+    where the rules came from. Trials that are left to chance go by a ``seed``.
     """
 
     rules: Sequence[Rule[Any]]
     known: Collection[str]
     exemptions: bool = True
     policy: str = ""
+    seed: int = 0
 
 
 @dataclass(eq=False)
@@ -97,6 +100,9 @@ def gate(proposal: Proposal, terms: Terms, now: datetime) -> Answer[GateResult]:
             return forked
         return session.anew(proposal.before, shapes=session.cluster.shapes).cluster
 
+    def throw(topology_key: str, trials: int) -> Sequence[Outcome]:
+        return outcomes_of(ChancesGround(Ground.of(proposal), expanded.rollouts, topology_key), trials, terms.seed)
+
     def result(fidelity: Fidelity) -> GateResult:
         owners = Owners(proposal.snapshot)
         templates, moved = template_paths(proposal.inputs.reading), proposal.edited.asked
@@ -111,6 +117,7 @@ def gate(proposal: Proposal, terms: Terms, now: datetime) -> Answer[GateResult]:
             scale_up=run.scale_up,
             margins=proposal.cycles.margins,
             tried=proposal.cycles.tried,
+            throw=throw,
         )
         return _judgement(proposal, terms, context)
 

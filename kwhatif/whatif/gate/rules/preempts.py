@@ -11,11 +11,13 @@ from msgspec import Meta
 from kwhatif.results.amounts import counted, some
 from kwhatif.results.gate import Finding
 from kwhatif.results.place import Victim
+from kwhatif.whatif.chances.trials import Outcome
+from kwhatif.whatif.gate.chance import ByChance, in_trials, more_of, numbers_of, too_often
 from kwhatif.whatif.gate.context import Context
-from kwhatif.whatif.gate.rule import Level, Parameters, Rule
+from kwhatif.whatif.gate.rule import Level, Rule
 
 
-class PreemptsParameters(Parameters, frozen=True, kw_only=True):
+class PreemptsParameters(ByChance, frozen=True, kw_only=True):
     level: Level = "warn"
     most: Annotated[int, Meta(ge=0, description="A workload may drive out so many pods.")] = 0
     most_violations: Annotated[
@@ -49,6 +51,16 @@ class Preempts(Rule[PreemptsParameters]):
             against = [victim for victim in victims if victim.violates]
             total += len(victims)
             if len(counting) <= self.given.most and len(against) <= self.given.most_violations:
+                if told := too_often(context, self.given, unit, self._evicts):
+                    yield self.about(
+                        unit,
+                        f"{in_trials(told)} others are evicted",
+                        f"That more than {counted(self.given.most, 'pod')} have to leave, of whatever priority and "
+                        f"owner, does not happen in this run. {more_of(told)}",
+                        about="chance",
+                        numbers=numbers_of(told, self.given),
+                        hint="lower the priority, ask for less, or add nodes first",
+                    )
                 continue
             title = f"evicts {counted(len(victims), 'pod')}"
             if against:
@@ -69,6 +81,9 @@ class Preempts(Rule[PreemptsParameters]):
                 pod=next(each.pod for each in unit.placements if each.victims),
             )
         self.summary = f"{counted(total, 'pod')} evicted"
+
+    def _evicts(self, outcome: Outcome, workload: str) -> bool:
+        return outcome.evicted.get(workload, 0) > self.given.most
 
     def _counts(self, victim: Victim) -> bool:
         given = self.given

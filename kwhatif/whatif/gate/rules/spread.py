@@ -9,13 +9,15 @@ from msgspec import Meta
 
 from kwhatif.results.amounts import counted, some
 from kwhatif.results.gate import Finding
+from kwhatif.whatif.chances.trials import Outcome
+from kwhatif.whatif.gate.chance import ByChance, in_trials, more_of, numbers_of, too_often
 from kwhatif.whatif.gate.context import Context
-from kwhatif.whatif.gate.rule import Level, Parameters, Rule
+from kwhatif.whatif.gate.rule import Level, Rule
 from kwhatif.whatif.gate.rules.single_node import SERVING
 from kwhatif.whatif.place.skew import pods_by_place, skew_of
 
 
-class SpreadParameters(Parameters, frozen=True, kw_only=True):
+class SpreadParameters(ByChance, frozen=True, kw_only=True):
     level: Level = "warn"
     kinds: Annotated[tuple[str, ...], Meta(description="Only workloads of these kinds; an empty list means all.")] = (
         SERVING
@@ -49,6 +51,16 @@ class Spread(Rule[SpreadParameters]):
             skew = skew_of(counts)
             worst = max(worst, skew)
             if skew <= self.given.max_skew:
+                if often := too_often(context, self.given, unit, self._is_skewed, self.given.topology_key):
+                    yield self.about(
+                        unit,
+                        f"{in_trials(often)} the skew is above {self.given.max_skew}",
+                        f"That the skew over {self.given.topology_key} is larger does not happen in this run. "
+                        f"{more_of(often)}",
+                        about=f"chance {self.given.topology_key}",
+                        numbers=numbers_of(often, self.given),
+                        hint=f"add a topologySpreadConstraint over {self.given.topology_key}",
+                    )
                 continue
             told = [f"{place}: {number}" for place, number in sorted(counts.items(), key=lambda e: (-e[1], e[0]))]
             yield self.about(
@@ -66,3 +78,6 @@ class Spread(Rule[SpreadParameters]):
                 hint=f"add a topologySpreadConstraint over {self.given.topology_key}",
             )
         self.summary = f"the largest skew of {counted(self.checked, 'workload')} is {worst}"
+
+    def _is_skewed(self, outcome: Outcome, workload: str) -> bool:
+        return outcome.skews.get(workload, 0) > self.given.max_skew

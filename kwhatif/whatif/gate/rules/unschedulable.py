@@ -8,11 +8,13 @@ from typing import Annotated
 from msgspec import Meta
 
 from kwhatif.results.gate import Finding
+from kwhatif.whatif.chances.trials import Outcome
+from kwhatif.whatif.gate.chance import ByChance, in_trials, more_of, numbers_of, too_often
 from kwhatif.whatif.gate.context import Context
-from kwhatif.whatif.gate.rule import Parameters, Rule
+from kwhatif.whatif.gate.rule import Rule
 
 
-class UnschedulableParameters(Parameters, frozen=True, kw_only=True):
+class UnschedulableParameters(ByChance, frozen=True, kw_only=True):
     most: Annotated[int, Meta(ge=0, description="So many pods of a workload may find no node.")] = 0
     gated: Annotated[bool, Meta(description="Pods held back by scheduling gates count, too.")] = True
 
@@ -42,4 +44,16 @@ class Unschedulable(Rule[UnschedulableParameters]):
                     hint="kwhatif gate --explain says for every node what it would take",
                     pod=first.pod,
                 )
+            elif told := too_often(context, self.given, unit, self._left_without):
+                yield self.about(
+                    unit,
+                    f"{in_trials(told)} pods stay pending",
+                    f"That more than {self.given.most} find no node does not happen in this run. {more_of(told)}",
+                    about="chance",
+                    numbers=numbers_of(told, self.given),
+                    hint="kwhatif chances tells how many, and where the others go",
+                )
         self.summary = f"{pods - left} of {pods} new pods have a node"
+
+    def _left_without(self, outcome: Outcome, workload: str) -> bool:
+        return sum(not home for home in outcome.homes.get(workload, {}).values()) > self.given.most
