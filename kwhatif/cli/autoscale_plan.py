@@ -74,7 +74,7 @@ def plan(
             "--orders",
             metavar="N",
             min=0,
-            help="Look in N more orders of nodes and pods, to tell what the real one leaves to chance.",
+            help="Look in N more orders of nodes and pods, or of Karpenter's maps, to tell what is left to chance.",
         ),
     ] = 6,
     everything: Everything = False,
@@ -110,7 +110,9 @@ def plan(
     provision = wait if until_quiet else None
     case = Case(Inputs(source, files or (), namespace, edits or None, reading, mapped=is_mapped(reports)), engine)
     by_groups = Autoscale(groups=groups, scale_down=scale_down, orders=orders, provision=provision)
-    by_pools = Karpenter(catalogue=catalogue, node_pools=tuple(node_pools or ()), consolidate=consolidate)
+    by_pools = Karpenter(
+        catalogue=catalogue, node_pools=tuple(node_pools or ()), consolidate=consolidate, orders=orders
+    )
 
     if not catalogue:
         from kwhatif.report.autoscale_text import autoscale_blocks

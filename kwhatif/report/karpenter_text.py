@@ -8,6 +8,7 @@ from kwhatif.report.autoscale_text import autoscale_blocks
 from kwhatif.report.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, joined, of, titled
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
+from kwhatif.report.scale_up_text import chance_blocks
 from kwhatif.results.amounts import counted, some
 from kwhatif.results.karpenter import (
     AutoscalersResult,
@@ -57,6 +58,9 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
     ]
     headers = ("machine", "nodepool", "pods", "requests", "types, cheapest first", "cheapest", "a month")
     blocks += titled("NODECLAIMS", headers, machines, None, Grouping("machine"), spare=(3,))
+    blocks += chance_blocks(result.chance, "Karpenter's maps are gone through")
+    if loose := _loose(result):
+        blocks.append(Lines((loose,)))
     asked = [(number, "; ".join(filter(_tells, each.requirements))) for number, each in enumerate(result.machines, 1)]
     blocks += titled("REQUIREMENTS", ("machine", "requirements"), asked, None, Grouping("machine"))
     pods = [(each.pod, *_outlook(each)) for each in result.pods]
@@ -159,6 +163,16 @@ def _summary(result: KarpenterResult) -> str:
     if number and result.cost is not None:
         parts.append(f"{result.cost:,.2f} more a month")
     return f"Karpenter: {'; '.join(parts)}."
+
+
+def _loose(result: KarpenterResult) -> str:
+    """Which parts other orders have otherwise, and which are firm."""
+    machines = [str(number) for number, each in enumerate(result.machines, 1) if not each.firm]
+    commands = [each.method for each in result.consolidations if not each.firm]
+    parts = [f"NodeClaims {some(machines, 8)} have other pods, types or requirements in some order"] if machines else []
+    parts += [f"consolidation ({', '.join(commands)}) takes other nodes in some order"] if commands else []
+    told = "; ".join(parts)
+    return f"{told[0].upper()}{told[1:]}. All else is the same in every order tried." if parts else ""
 
 
 def _facts(result: KarpenterResult) -> Iterator[tuple[str, str]]:

@@ -30,13 +30,13 @@ def added(found: ScaleUp | None) -> str:
     return f"{counted(len(found.nodes), 'new node')}{cost}"
 
 
-def chance_blocks(chance: Chance | None) -> Iterator[Block]:
-    """What another order would have led to, if anything else."""
+def chance_blocks(chance: Chance | None, listed: str = "nodes and pods are listed") -> Iterator[Block]:
+    """What another order, in which something is ``listed``, would have led to, if anything else."""
     if chance is None or not (chance.plans or chance.pods):
         return
     texts = [f"the plan may be {'; or '.join(chance.plans)}"] if chance.plans else []
     texts += [f"which pods are helped: {some(chance.pods)}"] if chance.pods else []
-    yield Lines((f"Left to chance, by the order in which nodes and pods are listed: {'; '.join(texts)}.",))
+    yield Lines((f"Left to chance, by the order in which {listed}: {'; '.join(texts)}.",))
 
 
 def _node(node: AddedNode) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import msgspec
 
+from kwhatif.results.added_nodes import Chance
 from kwhatif.results.autoscale import AboutPods, AutoscaleResult
 from kwhatif.results.parts import Fidelity, Result, Value
 from kwhatif.results.place import FailedCreate, Refusal
@@ -17,6 +18,9 @@ class Machine(Value, frozen=True, kw_only=True):
     ``type`` in ``zone`` as ``capacity_type``. ``cost`` is that a month.
 
     ``requirements`` are in Karpenter's words, ``requests`` those of its pods and daemons together.
+
+    ``firm`` unless some other order of Karpenter's maps led to no machine for the very same pods, types and
+    requirements.
     """
 
     node_pool: str
@@ -29,6 +33,7 @@ class Machine(Value, frozen=True, kw_only=True):
     capacity_type: str = ""
     price: float | None = None
     cost: float | None = None
+    firm: bool = True
 
 
 class PoolRefusal(Value, frozen=True, kw_only=True):
@@ -65,6 +70,7 @@ class PodPlan(Value, frozen=True, kw_only=True):
 class Consolidation(Value, frozen=True, kw_only=True):
     """What a ``method`` (``empty``, ``multi`` or ``single``) comes to by itself: ``decision`` is ``delete``,
     ``replace`` or ``nothing``. ``moves`` says where pods go; ``savings`` are by the hour, ``monthly`` by the month.
+    ``firm`` unless another order of Karpenter's maps led to another command.
     """
 
     method: str
@@ -74,6 +80,7 @@ class Consolidation(Value, frozen=True, kw_only=True):
     replacements: tuple[Machine, ...] = ()
     savings: float = 0.0
     monthly: float = 0.0
+    firm: bool = True
 
 
 class NodePlan(Value, frozen=True, kw_only=True):
@@ -93,7 +100,7 @@ class KarpenterResult(AboutPods, frozen=True, kw_only=True):
     ``incomplete`` is what the catalogue says is missing. ``price`` is what all new machines cost by the hour, each at
     its cheapest, ``cost`` the same a month. ``skipped`` are NodePools that take no part, with the reason.
     ``consolidations`` and ``nodes`` are there if consolidation was asked for: the first command of the three methods
-    is what is carried out.
+    is what is carried out. ``chance`` tells what else other orders of Karpenter's maps lead to, if any were tried.
     """
 
     kind: str = "Karpenter"
@@ -106,6 +113,7 @@ class KarpenterResult(AboutPods, frozen=True, kw_only=True):
     skipped: dict[str, str]
     consolidations: tuple[Consolidation, ...] = ()
     nodes: tuple[NodePlan, ...] = ()
+    chance: Chance | None = None
     refusals: tuple[Refusal, ...] = ()
     failed: tuple[FailedCreate, ...] = ()
     fidelity: Fidelity

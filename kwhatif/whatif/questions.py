@@ -273,16 +273,18 @@ def karpenter(
     catalogue: Path,
     node_pools: Path | Sequence[Path] = (),
     consolidate: bool = False,
+    orders: int = 6,
     **options: Unpack[Options],
 ) -> KarpenterResult:
     """Which NodeClaims would Karpenter make for these pods and those that wait in the snapshot?
 
     ``catalogue`` is an InstanceTypes document; ``node_pools`` are NodePools in place of the snapshot's. With
-    ``consolidate`` also: which nodes would it give back?
+    ``consolidate`` also: which nodes would it give back? ``orders`` is in how many more orders of Karpenter's maps is
+    looked, to tell what is left to chance.
     """
     from kwhatif.whatif.autoscale.question import Karpenter
 
-    question = Karpenter(os.fspath(catalogue), _paths(node_pools), consolidate=consolidate)
+    question = Karpenter(os.fspath(catalogue), _paths(node_pools), consolidate=consolidate, orders=orders)
     return ask(question, _case(manifests, snapshot, options))
 
 

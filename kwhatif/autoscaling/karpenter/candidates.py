@@ -76,7 +76,9 @@ def find_candidates(world: KarpenterWorld, *, empty: bool) -> Found:
         wanted = _of_empty(candidate, found) if empty else _of_any(candidate, found)
         if wanted and is_consolidatable(candidate.state.claim, candidate.pool, world.now):
             found.candidates.append(candidate)
-    found.candidates.sort(key=lambda each: (each.cost, each.name))
+    costs = {each.cost for each in found.candidates}
+    world.order.mattered |= len(costs) < len(found.candidates)
+    found.candidates.sort(key=lambda each: (each.cost, world.order.rank(each.name), each.name))
     return found
 
 

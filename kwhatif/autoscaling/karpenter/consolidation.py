@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, zip_longest
+from itertools import zip_longest
 
 import numpy as np
 
@@ -122,8 +122,10 @@ def _several(world: KarpenterWorld, candidates: Sequence[Candidate], found: Foun
 
 def _one(world: KarpenterWorld, found: Found, budgets: Mapping[str, int]) -> Command | None:
     """The first candidate that can go; pools take turns."""
-    by_pool = sorted(found.candidates, key=lambda each: each.pool.name)
-    queues = [list(group) for _, group in groupby(by_pool, key=lambda each: each.pool.name)]
+    by_pool: dict[str, list[Candidate]] = {}
+    for each in found.candidates:
+        by_pool.setdefault(each.pool.name, []).append(each)
+    queues = [by_pool[name] for name in world.order.of(by_pool)]
     for turn in zip_longest(*queues):
         for candidate in turn:
             if candidate is None or not candidate.pods or budgets.get(candidate.pool.name, 0) == 0:

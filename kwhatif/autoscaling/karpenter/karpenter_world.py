@@ -5,8 +5,9 @@ Upstream: pkg/controllers/provisioning/provisioner.go, pkg/controllers/state/clu
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +17,7 @@ from kwhatif.api.node_pools import NodePool
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Types
 from kwhatif.autoscaling.karpenter.daemon_overhead import daemon_pods
 from kwhatif.autoscaling.karpenter.disruptability import PodBudgets
+from kwhatif.autoscaling.karpenter.map_order import MapOrder
 from kwhatif.autoscaling.karpenter.node_pool import by_weight, pool_requirements
 from kwhatif.autoscaling.karpenter.pending_pods import is_provisionable, refusals
 from kwhatif.autoscaling.karpenter.requirements import both, of_labels
@@ -58,6 +60,13 @@ class KarpenterWorld:
     settings: Settings
     daemon_sets: Sequence[Mapping[str, Any]] = ()
     budgets: Sequence[Mapping[str, Any]] = ()
+    order: MapOrder = field(default_factory=MapOrder)
+
+    def in_another_order(self, order: MapOrder) -> KarpenterWorld:
+        """The same moment, with chance falling otherwise. What follows from the cluster alone is shared."""
+        other = copy.copy(self)
+        object.__setattr__(other, "order", order)
+        return other
 
     @cached_property
     def cluster(self) -> ClusterState:

@@ -110,7 +110,7 @@ class NewClaim:
         self._daemons = daemons
         self._world = world
         self._known = world.catalogue.known.labels
-        self._hostname = hostname
+        self.hostname = hostname
         self._taints = template.pool.taints
         self._ports = daemons.ports.copy()
         self._never: set[int] = set()
@@ -132,10 +132,10 @@ class NewClaim:
         self._roomiest = None
         self._has_room.clear()
         topology = self._world.topology
-        topology.register_host(self._hostname)
+        topology.register_host(self.hostname)
         topology.record(wants, self._taints, found.requirements)
         self._ports.take(wants.key, wants.ports)
-        self._world.reservations.hold(self._hostname, found.reserved)
+        self._world.reservations.hold(self.hostname, found.reserved)
         self.reserved = found.reserved
 
     def hopeless(self, wants: Wants) -> bool:
@@ -206,7 +206,7 @@ class NewClaim:
         if not self._world.reserves:
             return ()
         offers = self._world.catalogue.reserved_offers(types, requirements)
-        held = tuple(each for each in offers if self._world.reservations.may_hold(self._hostname, each))
+        held = tuple(each for each in offers if self._world.reservations.may_hold(self.hostname, each))
         if self._world.strict and not held:
             if offers:
                 raise Unsuitable(

@@ -16,6 +16,7 @@ from kwhatif.autoscaling.karpenter.exact_amounts import Amounts, amounts, less, 
 from kwhatif.autoscaling.karpenter.existing_node import ExistingNode
 from kwhatif.autoscaling.karpenter.host_ports import HostPorts
 from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld
+from kwhatif.autoscaling.karpenter.map_order import STABLE
 from kwhatif.autoscaling.karpenter.new_claim import Daemons, NewClaim, Unsuitable, World, left_of
 from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate
 from kwhatif.autoscaling.karpenter.requirements import Requirements, incompatible
@@ -56,13 +57,14 @@ class Scheduler:
         shapes: dict[Hashable, int] = {}
         self._pods = [Wants.of(pod, ignores_preferences=settings.ignores_preferences, shapes=shapes) for pod in pods]
         self._settings = settings
+        self._order = world.order
         self._catalogue = catalogue
         self._volumes = world.cluster.volumes
         self._places: dict[int, Sequence[Requirements]] = {}
         self._used: dict[int, Used | None] = {}
         # Constraints of a pod whose volumes lead nowhere are unknown until it fails for the first time.
         counted = [wants for wants in self._pods if self._find_places(wants)]
-        self._topology = Topology(world.cluster, nodes, world.domains, counted)
+        self._topology = Topology(world.cluster, nodes, world.domains, counted, world.order)
         rows = {int(row) for offer in world.offers for row in offer.types}
         self._world = World(
             catalogue,
@@ -186,7 +188,11 @@ class Scheduler:
                 self.found.placed[wants.key] = willing[place].state.name
                 return
         claims = self.found.claims
-        claims.sort(key=lambda claim: len(claim.pods))
+        if len(claims) > STABLE:
+            self._order.mattered = True
+            claims.sort(key=lambda claim: (len(claim.pods), self._order.rank(claim.hostname)))
+        else:
+            claims.sort(key=lambda claim: len(claim.pods))
         concerned = self._topology.concerns(wants)
         for claim in claims:
             if claim.hopeless(wants):

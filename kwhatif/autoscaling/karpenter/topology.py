@@ -13,6 +13,7 @@ from kwhatif.api.core import Namespace, Pod, PodAffinityTerm, Taint, TopologySpr
 from kwhatif.api.meta import LabelSelector, LabelSelectorRequirement
 from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.autoscaling.karpenter.known_labels import HOSTNAME
+from kwhatif.autoscaling.karpenter.map_order import MapOrder
 from kwhatif.autoscaling.karpenter.requirements import Requirements, both, wanted
 from kwhatif.autoscaling.karpenter.state import ClusterState, StateNode
 from kwhatif.autoscaling.karpenter.topology_group import (
@@ -32,9 +33,15 @@ class Topology:
     """The groups of a round, in the order in which they were first seen."""
 
     def __init__(
-        self, cluster: ClusterState, nodes: Sequence[StateNode], domains: Domains, pods: Iterable[Wants]
+        self,
+        cluster: ClusterState,
+        nodes: Sequence[StateNode],
+        domains: Domains,
+        pods: Iterable[Wants],
+        order: MapOrder,
     ) -> None:
         pods = list(pods)
+        self._map_order = order
         self._cluster = cluster
         self._nodes = nodes
         self._domains = domains
@@ -117,6 +124,7 @@ class Topology:
     def _made(self, group: TopologyGroup, wants: Wants, *, by_taints: bool) -> TopologyGroup:
         for domain in self._domains.suiting(group.key, wants.tolerations if by_taints else None):
             group.register(domain)
+        group.order = self._map_order
         return group
 
     def _namespaces(self, term: PodAffinityTerm, pod: Pod) -> frozenset[str]:

@@ -12,6 +12,7 @@ from kwhatif.api.core import Taint, Toleration
 from kwhatif.api.meta import LabelSelector
 from kwhatif.api.selectors import Selector
 from kwhatif.autoscaling.karpenter.known_labels import HOSTNAME
+from kwhatif.autoscaling.karpenter.map_order import MapOrder
 from kwhatif.autoscaling.karpenter.requirement import Requirement
 from kwhatif.autoscaling.karpenter.requirements import Requirements, both, incompatible, of_expressions, of_labels
 from kwhatif.autoscaling.karpenter.taints import untolerated
@@ -84,6 +85,7 @@ class TopologyGroup:
     least_domains: int | None = None
     counts: dict[str, int] = field(default_factory=dict)
     empty: set[str] = field(default_factory=set)
+    order: MapOrder = field(default_factory=MapOrder)
 
     def __post_init__(self) -> None:
         self._selects = Selector.of(self.selector)
@@ -150,7 +152,8 @@ class TopologyGroup:
         allowed = [
             domain for domain in self._candidates(of_node) if self.counts[domain] + own - least <= self.most_skew
         ]
-        return self._in((min(allowed, key=self.counts.__getitem__),) if allowed else ())
+        fewest = min((self.counts[domain] for domain in allowed), default=0)
+        return self._in(self.order.of(domain for domain in allowed if self.counts[domain] == fewest)[:1])
 
     def _least(self, of_pod: Requirement) -> int:
         """The count of the least used domain that the pod itself allows."""
@@ -172,9 +175,8 @@ class TopologyGroup:
             return there
         # The first pod goes where it can: into a domain that suits the node, and one that suits the pod.
         meant = of_pod.and_(of_node)
-        by_name = sorted(self.counts)
-        first = (next((d for d in by_name if each.has(d)), None) for each in (meant, of_pod))
-        return {domain for domain in first if domain is not None}
+        possible = (self.order.of(domain for domain in self.counts if each.has(domain)) for each in (meant, of_pod))
+        return {domains[0] for domains in possible if domains}
 
     def _may_begin(self, wants: Wants, of_pod: Requirement) -> bool:
         """Whether the pod is its own company, as there is no other to be had."""

@@ -40,6 +40,7 @@ from kwhatif.results.place import Placement
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import load_snapshot
 from kwhatif.whatif.autoscale.instance_types_document import KnownCatalogue
+from kwhatif.whatif.autoscale.karpenter_chance import with_chance
 
 _READY = NodePoolStatus(conditions=[Condition(type="Ready", status="True")])
 
@@ -51,10 +52,15 @@ def karpenter(
     pools: Sequence[NodePool],
     *,
     consolidation: bool = False,
+    orders: int = 0,
     now: datetime | None = None,
     fidelity: Fidelity,
 ) -> KarpenterResult:
-    """One round, of the cluster as it is once the scheduler has placed what it could, as its ``placements`` say."""
+    """One round, of the cluster as it is once the scheduler has placed what it could, as its ``placements`` say.
+
+    ``orders`` more rounds have Karpenter's maps in other orders, if their order matters, to find out what is left to
+    chance.
+    """
     world = world_of(later, known, pools, now)
     found = provision(world)
     machines = tuple(_machine(claim, world.catalogue) for claim in found.round.claims)
@@ -71,7 +77,8 @@ def karpenter(
         skipped=dict(sorted((unready | found.round.skipped).items())),
         fidelity=fidelity,
     )
-    return _with_consolidation(result, world) if consolidation else result
+    whole = _with_consolidation(result, world) if consolidation else result
+    return with_chance(whole, world, found, orders) if orders else whole
 
 
 def pools_of(snapshot: Snapshot, files: Sequence[str]) -> list[NodePool]:

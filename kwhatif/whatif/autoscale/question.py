@@ -88,12 +88,14 @@ class Karpenter(AfterPlacing[KarpenterResult]):
     """What would Karpenter do?
 
     ``catalogue`` is the file with the instance types; ``node_pools`` are files with NodePools, instead of those of the
-    snapshot. With ``consolidate`` also: which nodes would it give back?
+    snapshot. With ``consolidate`` also: which nodes would it give back? In ``orders`` more orders of Karpenter's maps
+    is looked, to tell what is left to chance.
     """
 
     catalogue: str
     node_pools: Sequence[str] = ()
     consolidate: bool = False
+    orders: int = 6
 
     def answer(self, cases: Sequence[Case], notes: Notes) -> Answer[KarpenterResult]:
         (case,) = cases
@@ -111,6 +113,7 @@ class Karpenter(AfterPlacing[KarpenterResult]):
             known,
             pools,
             consolidation=self.consolidate,
+            orders=self.orders,
             now=case.inputs.now,
             fidelity=fidelity,
         )

@@ -80,7 +80,7 @@ class AutoscalerScenario(msgspec.Struct, rename="camel"):
 
 def autoscaler_answer(scenario: AutoscalerScenario, setup: Setup) -> dict[str, Any]:
     """The scenario's outcome, in the shape of ``expected`` with the scenario's name."""
-    world = _world(scenario, setup)
+    world = world_of_scenario(scenario, setup)
     up = StaticAutoscaler().loop(world)
     downwards = StaticAutoscaler()
     down = [
@@ -95,7 +95,7 @@ def autoscaler_answer(scenario: AutoscalerScenario, setup: Setup) -> dict[str, A
     }
 
 
-def _world(scenario: AutoscalerScenario, setup: Setup) -> World:
+def world_of_scenario(scenario: AutoscalerScenario, setup: Setup) -> World:
     flags = flags_of(scenario.options, place="$.options")
     now = moment(scenario.now)
     objects, plain = read_objects(scenario.objects), plain_objects(scenario.objects)

@@ -44,7 +44,7 @@ class KarpenterScenario(msgspec.Struct, rename="camel"):
 
 def karpenter_answer(scenario: KarpenterScenario) -> dict[str, Any]:
     """The scenario's outcome, in the shape of ``expected`` with the scenario's name."""
-    world = _world(scenario)
+    world = world_of_scenario(scenario)
     found = provision(world)
     result = found.round
     answer: dict[str, Any] = {
@@ -84,7 +84,7 @@ def _disruption(world: KarpenterWorld, method: str) -> dict[str, Any]:
     return answer
 
 
-def _world(scenario: KarpenterScenario) -> KarpenterWorld:
+def world_of_scenario(scenario: KarpenterScenario) -> KarpenterWorld:
     objects, plain = read_objects(scenario.objects), plain_objects(scenario.objects)
     return KarpenterWorld(
         start_time(scenario.now),
