@@ -71,6 +71,7 @@ FLAGS = {
     **dict.fromkeys(("place", "explain", "diff", "gate", "capacity", "drain", "expand", "autoscale plan"), MANIFESTS),
     # Here --all is the kinds of failures, and --all-rows what --all is elsewhere.
     "outage": MANIFESTS,
+    "sweep": MANIFESTS.replace("--exit-zero ", ""),
     "autoscale catalogue": "--color --exit-zero",
     "autoscale groups": "--color --exit-zero",
     "backtest": ANSWERS,

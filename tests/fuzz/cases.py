@@ -46,12 +46,15 @@ _SORTS = {
     "NodeGroups": "groups",
     "InstanceTypes": "catalogue",
     "NodePool": "pools",
+    "SweepSpace": "space",
     "Translation": "translation",
     "Job": "custom",
 }
 # Documents of few places have more turns than those of thousands.
 _TURNS = {
-    **dict.fromkeys(("custom", "edits", "groups", "gate", "configuration", "legacy", "catalogue", "pools"), 20),
+    **dict.fromkeys(
+        ("custom", "edits", "groups", "gate", "configuration", "legacy", "catalogue", "pools", "space"), 20
+    ),
     **dict.fromkeys(("kwok", "ec2", "prices", "translation"), 20),
     "rules": 3,
 }

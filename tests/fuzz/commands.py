@@ -97,6 +97,7 @@ COMMANDS = {
         "autoscale {release} --snapshot {cluster} --groups {bad} --scale-down --orders 1",
         "place {release} --snapshot {cluster} --autoscale {bad}",
     ),
+    "space": ("sweep {release} --snapshot {cluster} --replay all --space {bad} --workers 1",),
     "catalogue": ("autoscale {release} --snapshot {cluster} --catalogue {bad} --consolidate --orders 1",),
     "pools": ("autoscale {release} --snapshot {cluster} --catalogue {catalogue} --node-pools {bad} --orders 1",),
     "kwok": ("autoscale catalogue --kwok {bad}",),
