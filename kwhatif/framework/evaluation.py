@@ -16,7 +16,8 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import Change, NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
-from kwhatif.framework.interface import Plugin, Scope, overrides
+from kwhatif.framework.interface import Plugin, Scope
+from kwhatif.framework.node_answers import Panel, RowAnswers, StaticAnswers, shelf_of
 from kwhatif.framework.runner import Framework
 from kwhatif.framework.status import SKIP, Code, Narrowed, Skip, Status
 from kwhatif.framework.verdicts import Verdicts
@@ -52,7 +53,6 @@ class Evaluation:
         self.cluster = cluster
         self.refusal: Status | None = None
         self.score_error: Status | None = None
-        self._lasting_error: Status | None = None
         self.narrowed: IntpArray | None = None
         self.narrowed_names: frozenset[str] = frozenset()
         self.narrowed_by: tuple[str, ...] = ()
@@ -72,41 +72,43 @@ class Evaluation:
                 self._outcomes[plugin.name] = framework.ask_pre_filter(plugin, pod, cluster)
         speak = any(isinstance(o, Status | Narrowed) for o in self._outcomes.values())
         self._settled = not speak and framework.unprepared is None
-        self._prepare_filters(pod)
-        self._prepare_scores(pod)
-        self._seen = len(cluster.journal)
+        self._prepare(pod)
         self._none_passed = -1  # how long the journal was when no node passed; -1 while one does
 
     # --- filters
 
-    def _prepare_filters(self, pod: PodInfo) -> None:
-        self._row_filters: list[tuple[AnyPlugin, object]] = []
-        self._cluster_filters: list[AnyPlugin] = []
-        self._looking: list[tuple[AnyPlugin, object]] = []
-        self.ok: BoolArray = np.ones(len(self.cluster), np.bool_)
-        self._node_ok: BoolArray = self.ok.copy()
-        for plugin in self._framework.filters:
-            if plugin.name in self._idle:
-                continue
+    def _prepare(self, pod: PodInfo) -> None:
+        """Find out who is asked what, and what is known of that."""
+        framework, cluster = self._framework, self.cluster
+        filters: dict[Scope, list[tuple[AnyPlugin, object]]] = {scope: [] for scope in Scope}
+        scorers: dict[Scope, list[tuple[AnyPlugin, int, object]]] = {scope: [] for scope in Scope}
+        for plugin in framework.filters:
             scope = self._filter_scope(plugin)
-            if scope is Scope.CLUSTER:
-                self._cluster_filters.append(plugin)
-                continue
-            state = self._state(plugin)
-            if isinstance(state, Skip):
-                continue
-            if scope is Scope.ROW:
-                self._row_filters.append((plugin, state))
-            else:
-                for rejection in self._framework.ask_filter(plugin, pod, self._everything, state):
-                    self._node_ok &= ~rejection.where
-        self.ok = self._node_ok & self._passes_row_filters(pod, self._everything)
+            state = None if scope is Scope.CLUSTER else self._state(plugin)
+            if plugin.name not in self._idle and not isinstance(state, Skip):
+                filters[scope].append((plugin, state))
+        for plugin, weight in framework.scorers:
+            if plugin.name not in self._idle:
+                scorers[self._scopes[plugin.name][1]].append((plugin, weight, self.made_by(plugin)))
+        self._everybody = (
+            tuple(self._asked_each_time),
+            tuple(plugin for plugin, _ in filters[Scope.CLUSTER]),
+            tuple((plugin, weight) for plugin, weight, _ in scorers[Scope.CLUSTER]),
+        )
+        self._may_be_silent = [plugin for plugin in framework.may_be_silent if plugin.name not in self._idle]
+        self._listened = -1, -1
+        self._cluster_filters: list[AnyPlugin] = []
+        self._cluster_scorers: list[tuple[AnyPlugin, int]] = []
+        self._looking: list[tuple[AnyPlugin, object]] = []
+        static, rows = (Panel(framework, cluster, filters[scope], scorers[scope]) for scope in (Scope.NODE, Scope.ROW))
+        shelf = shelf_of(cluster, framework)
+        self._static, self._rows = shelf.find(StaticAnswers, static, pod), shelf.find(RowAnswers, rows, pod)
+        self._normalized = (*self._static.normalized, *self._rows.normalized)
 
-    def _passes_row_filters(self, pod: PodInfo, view: NodeView) -> BoolArray:
-        ok = np.ones(view.size, np.bool_)
-        for plugin, state in self._row_filters:
-            for rejection in self._framework.ask_filter(plugin, pod, view, state):
-                ok &= ~rejection.where
+    @property
+    def ok(self) -> BoolArray:
+        """bool[N]: nodes that pass the filters that look at nodes one by one, as of the last refresh."""
+        ok: BoolArray = self._static.ok & self._rows.ok
         return ok
 
     def _state(self, plugin: AnyPlugin) -> object:
@@ -127,8 +129,8 @@ class Evaluation:
     def begin(self, pod: PodInfo) -> None:
         """Run PreFilter for a pod of this shape."""
         self.troubled = False
-        if self._comings != self.cluster.comings:
-            self._count_again(pod)
+        self._static.catch_up(pod)
+        self._listen(pod)
         for plugin in self._asked_each_time:
             outcome = self._framework.ask_pre_filter(plugin, pod, self.cluster)
             self._outcomes[plugin.name] = outcome
@@ -138,6 +140,19 @@ class Evaluation:
             self._fold_pre_filter()
         states = ((plugin, self._state(plugin)) for plugin in self._cluster_filters)
         self._looking = [(plugin, state) for plugin, state in states if not isinstance(state, Skip)]
+
+    def _listen(self, pod: PodInfo) -> None:
+        """Find out who of those that look at the whole cluster has nothing to say of such pods, whatever happens."""
+        about = pod.shape.index, len(self.cluster.shapes.templates)
+        if about == self._listened:
+            return
+        self._listened = about
+        silent = {plugin.name for plugin in self._may_be_silent if plugin.silent(pod, self.cluster)}
+        self._outcomes.update(dict.fromkeys(silent, SKIP))
+        pre_filters, filters, scorers = self._everybody
+        self._asked_each_time = [plugin for plugin in pre_filters if plugin.name not in silent]
+        self._cluster_filters = [plugin for plugin in filters if plugin.name not in silent]
+        self._cluster_scorers = [(plugin, weight) for plugin, weight in scorers if plugin.name not in silent]
 
     def _fold_pre_filter(self) -> None:
         """Refusals and narrowings in plugin order (upstream: RunPreFilterPlugins)."""
@@ -187,17 +202,7 @@ class Evaluation:
 
     def refresh(self, pod: PodInfo) -> None:
         """Bring filters and scores up to date for the rows that changed."""
-        changed = self.stale_rows()
-        self._seen = len(self.cluster.journal)
-        if not changed:
-            return
-        rows = np.array(sorted(set(changed)), np.intp)
-        view = NodeView(self.cluster, rows)
-        self.ok[rows] = self._node_ok[rows] & self._passes_row_filters(pod, view)
-        if self._row_scorers:
-            self._local[rows] = self._static_local[rows] + self._local_scores(pod, view)
-        for held in self._normalized_rows:
-            held.raw[rows] = self._framework.ask_score(held.plugin, pod, view, held.state)
+        self._rows.refresh(pod)
 
     def none_passes(self, pod: PodInfo) -> bool:
         """Whether no node passes all filters, and none of them meets an error."""
@@ -213,7 +218,7 @@ class Evaluation:
         """
         journal = self.cluster.journal
         changed = self.cluster.changed(self._none_passed) if self._none_passed >= 0 else []
-        if self._none_passed < 0 or (changed and self._node_ok[changed].any()):
+        if self._none_passed < 0 or (changed and self._static.ok[changed].any()):
             self.refresh(pod)
             self._none_passed = -1 if (self.ok & self.cluster.there).any() else len(journal)
         else:
@@ -222,27 +227,24 @@ class Evaluation:
 
     def stale_rows(self) -> list[int]:
         """Rows whose answers are out of date."""
-        return self.cluster.changed(self._seen)
+        return self._rows.stale_rows()
 
     def passing(self, pod: PodInfo) -> BoolArray:
         """bool[N]: nodes that pass all filters, as of the last refresh for filters that look at rows."""
         ok = self.ok
         for plugin, state in self._looking:
-            if ok is self.ok:
-                ok = ok.copy()
             for rejection in self._framework.ask_filter(plugin, pod, self._everything, state):
                 ok &= ~rejection.where
                 self.troubled |= rejection.error
         nominated = self._nominated_rows(pod)
         if nominated is not None:
             rows, change = nominated
-            ok = ok.copy() if ok is self.ok else ok
             ok[rows] &= self.verdicts_on(pod, NodeView(self.cluster, rows, change)).passed
         return ok
 
     def passing_among(self, pod: PodInfo, rows: IntpArray) -> BoolArray:
         """bool[n]: which of these rows pass all filters, nominations left aside; as of the last refresh, as above."""
-        ok: BoolArray = self.ok[rows]
+        ok: BoolArray = self._static.ok[rows] & self._rows.ok[rows]
         for plugin, state in self._looking:
             if not ok.any():
                 break
@@ -285,7 +287,7 @@ class Evaluation:
 
     def fits_after(self, pod: PodInfo, view: NodeView) -> BoolArray:
         """bool[n]: nodes that pass all filters after the view's change of pods."""
-        ok: BoolArray = np.array(view.of(self._node_ok))
+        ok: BoolArray = np.array(view.of(self._static.ok))
         for plugin, state in self._running((Scope.ROW, Scope.CLUSTER)):
             for rejection in self._framework.ask_filter(plugin, pod, view, state):
                 ok &= ~rejection.where
@@ -304,75 +306,13 @@ class Evaluation:
 
     # --- scores
 
-    def _prepare_scores(self, pod: PodInfo) -> None:
-        self._row_scorers: list[tuple[AnyPlugin, int, object]] = []
-        self._normalized_rows: list[_Held] = []
-        self._normalized_static: list[_Held] = []
-        self._cluster_scorers: list[tuple[AnyPlugin, int]] = []
-        self._counting: list[_Held] = []
-        self._comings = self.cluster.comings
-        self._static_local: Int64Array = np.zeros(len(self.cluster), np.int64)
-        view = self._everything
-        for plugin, weight in self._framework.scorers:
-            if plugin.name in self._idle:
-                continue
-            scope = self._scopes[plugin.name][1]
-            if scope is Scope.CLUSTER:
-                self._cluster_scorers.append((plugin, weight))
-                continue
-            state = self._framework.ask_pre_score(plugin, pod, view, self.made_by(plugin))
-            if isinstance(state, Status):
-                self._lasting_error = self._lasting_error or state
-                continue
-            if isinstance(state, Skip):
-                continue
-            if overrides(type(plugin), "normalize"):
-                raw = np.array(self._framework.ask_score(plugin, pod, view, state))
-                held = _Held(plugin, weight, state, raw)
-                (self._normalized_rows if scope is Scope.ROW else self._normalized_static).append(held)
-            elif scope is Scope.ROW:
-                self._row_scorers.append((plugin, weight, state))
-            else:
-                scores = weight * self._framework.checked(plugin, self._framework.ask_score(plugin, pod, view, state))
-                self._static_local += scores
-                if plugin.counts_nodes:
-                    self._counting.append(_Held(plugin, weight, state, scores))
-        self._local = self._static_local + self._local_scores(pod, view)
-        # A score that is the same everywhere is normalised once: it is the same among any of the nodes.
-        self._everywhere = 0
-        for held in list(self._normalized_static):
-            if len(held.raw) and (held.raw == held.raw[0]).all():
-                one = NodeView(self.cluster, np.zeros(1, np.intp))
-                score = self._framework.ask_normalize(held.plugin, pod, one, held.state, held.raw[:1])
-                self._everywhere += held.weight * int(score[0])
-                self._normalized_static.remove(held)
-
-    def _count_again(self, pod: PodInfo) -> None:
-        """Ask for scores again that depend on which nodes there are."""
-        self._comings = self.cluster.comings
-        for held in self._counting:
-            scores = self._framework.ask_score(held.plugin, pod, self._everything, held.state)
-            change = held.weight * self._framework.checked(held.plugin, scores) - held.raw
-            held.raw += change
-            self._static_local += change
-            self._local += change
-
-    def _local_scores(self, pod: PodInfo, view: NodeView) -> Int64Array:
-        total = np.zeros(view.size, np.int64)
-        for plugin, weight, state in self._row_scorers:
-            scores = self._framework.ask_score(plugin, pod, view, state)
-            total += weight * self._framework.checked(plugin, scores)
-        return total
-
     def totals(self, pod: PodInfo, rows: IntpArray) -> Int64Array:
         """int64[n]: the weighted sum of all scores, normalised among ``rows``."""
-        self.score_error = self._lasting_error
-        total = self._local[rows]
-        if self._everywhere:
-            total += self._everywhere
-        if self._normalized_static or self._normalized_rows or self._cluster_scorers:
+        self.score_error = self._static.error or self._rows.error
+        total: Int64Array = self._static.local[rows] + self._rows.local[rows]
+        if self._normalized or self._cluster_scorers:
             view = NodeView(self.cluster, rows)
-            for held in (*self._normalized_static, *self._normalized_rows):
+            for held in self._normalized:
                 scores = self._framework.ask_normalize(held.plugin, pod, view, held.state, held.raw[rows])
                 total += held.weight * scores
             for plugin, weight in self._cluster_scorers:
@@ -405,14 +345,6 @@ class Evaluation:
             for plugin, weight in self._framework.scorers
         )
         return [scores for scores in found if scores is not None]
-
-
-@dataclass(slots=True, eq=False)
-class _Held:
-    plugin: AnyPlugin
-    weight: int
-    state: object
-    raw: Int64Array
 
 
 def nominated_pods(cluster: Cluster, pod: PodInfo) -> dict[int, list[PodInfo]]:

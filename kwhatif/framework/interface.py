@@ -6,7 +6,7 @@ point the plugin has. Arrays of a view are not to be written to. Upstream: kube-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
@@ -129,6 +129,8 @@ class Plugin(Declaration, Generic[F, P]):
 
     counts_nodes: ClassVar[bool] = False
     """Its score has scope NODE and yet depends on which nodes there are: it is asked again when one comes or goes."""
+    sees_sums_only: ClassVar[bool] = False
+    """With scope ROW it looks at nothing but a node's capacity, the number of its pods and what they ask for in all."""
     about_other_pods: ClassVar[bool] = False
     """Its filter asks where other pods are: of a cluster without pods it says nothing that lasts."""
     needs_pre_filter: bool = False
@@ -152,6 +154,20 @@ class Plugin(Declaration, Generic[F, P]):
         that all scores are 0), and that they hold no reservations, so that none of these is called.
         """
         return True
+
+    def alike(self, pod: PodInfo) -> Hashable:
+        """What of a pod it looks at where it looks at nodes one by one (scopes NODE and ROW).
+
+        For pods of which this is equal its answers are the same; unless it is overridden, for those of one template.
+        """
+        return pod.shape.index if self.reads_labels else pod.shape.template
+
+    def silent(self, pod: PodInfo, cluster: Cluster) -> bool:
+        """Whether PreFilter and PreScore skip pods of this shape wherever pods run, and Filter and Score are left out.
+
+        It is asked with scope CLUSTER, and again once the cluster has met a new template, which may be about such pods.
+        """
+        return False
 
     def scopes(self, pod: PodInfo) -> tuple[Scope, Scope]:
         """``filter_scope`` and ``score_scope`` for pods of this shape, which may be narrower than for others."""

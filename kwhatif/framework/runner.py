@@ -62,6 +62,12 @@ class Framework:
         self._turns_of: dict[int, _Turns] = {}
         self._labels_matter = any(plugin.reads_labels and _speaks_once(plugin) for plugin in self.all_plugins)
         self._pre_scored = frozenset(plugin.name for plugin in self._at["preScore"])
+        # Without their PreScore some have an error to tell.
+        self.may_be_silent = [
+            plugin
+            for plugin in self.all_plugins
+            if overrides(type(plugin), "silent") and (plugin.name in self._pre_scored or not plugin.needs_pre_score)
+        ]
 
     def filters_alone(self) -> Framework:
         """The same plugins, asked for nothing but whether a pod may run on a node."""

@@ -5,6 +5,9 @@ Upstream: plugins/imagelocality/image_locality.go.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
+import msgspec
 import numpy as np
 
 from kwhatif.cluster.node_view import NodeView
@@ -24,6 +27,11 @@ class ImageLocality(Plugin[None, None]):
     reads_labels = False
     score_scope = Scope.NODE
     counts_nodes = True
+
+    def alike(self, pod: PodInfo) -> Hashable:
+        spec = pod.shape.spec
+        images = [[container.image for container in some or ()] for some in (spec.init_containers, spec.containers)]
+        return msgspec.msgpack.encode((images, [volume.image for volume in spec.volumes or ()]))
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
         spec, columns, features = pod.shape.spec, nodes.columns, self.handle.features

@@ -64,6 +64,9 @@ class Preferences:
     tallies: dict[str, Tally]
 
 
+NO_PREFERENCES = Preferences({})
+
+
 @dataclass(slots=True, eq=False)
 class Known:
     """What is known of a cluster: the labels of namespaces, templates' own terms, and states.
@@ -135,13 +138,23 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         self._hard_weight: int = handle.args.hard_pod_affinity_weight
         self._ignore_existing: bool = handle.args.ignore_preferred_terms_of_existing_pods
 
+    def silent(self, pod: PodInfo, cluster: Cluster) -> bool:
+        near_and_far = self._neighbours(pod.shape, cluster)
+        nobody = not (near_and_far.near or near_and_far.far or near_and_far.unwelcoming)
+        skipped = nobody and self.handle.features.filters_can_be_skipped
+        return skipped and not self._preferences(pod.shape, cluster).tallies
+
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Neighbours | Skip:
-        shape, known, templates = pod.shape, _known(cluster, self), len(cluster.shapes.templates)
+        state = self._neighbours(pod.shape, cluster)
+        return SKIP if state.silent and self.handle.features.filters_can_be_skipped else state
+
+    def _neighbours(self, shape: PodShape, cluster: Cluster) -> Neighbours:
+        known, templates = _known(cluster, self), len(cluster.shapes.templates)
         seen, state = known.neighbours_of.get(shape.index, (-1, None))
         if state is None or seen != templates:
             state = _neighbours(shape, cluster, known)
             known.neighbours_of[shape.index] = templates, state
-        return SKIP if state.silent and self.handle.features.filters_can_be_skipped else state
+        return state
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Neighbours) -> Iterator[Rejection]:
         alive = np.ones(nodes.size, np.bool_)
@@ -161,17 +174,20 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         return less_pod_affinity(pod.pod)
 
     def pre_score(self, pod: PodInfo, nodes: NodeView, made: Neighbours | None) -> Preferences | Skip:
-        shape, cluster = pod.shape, nodes.cluster
+        state = self._preferences(pod.shape, nodes.cluster)
+        return state if state.tallies else SKIP
+
+    def _preferences(self, shape: PodShape, cluster: Cluster) -> Preferences:
         if self._ignore_existing and not (shape.preferred_affinity or shape.preferred_anti_affinity):
-            return SKIP
+            return NO_PREFERENCES
         known, templates = _known(cluster, self), len(cluster.shapes.templates)
         seen, state = known.preferences_of.get(shape.index, (-1, None))
         if state is None or seen != templates:
-            state = self._preferences(shape, cluster, known)
+            state = self._weighed(shape, cluster, known)
             known.preferences_of[shape.index] = templates, state
-        return state if state.tallies else SKIP
+        return state
 
-    def _preferences(self, shape: PodShape, cluster: Cluster, known: Known) -> Preferences:
+    def _weighed(self, shape: PodShape, cluster: Cluster, known: Known) -> Preferences:
         table = cluster.shapes
         about = [(term, term.weight) for term in known.about(shape, table.preferred_affinity)]
         about += [(term, -term.weight) for term in known.about(shape, table.preferred_anti_affinity)]

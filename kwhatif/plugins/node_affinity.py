@@ -5,7 +5,7 @@ Upstream: plugins/nodeaffinity/node_affinity.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -68,6 +68,12 @@ class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
             self._added = RequiredNodeAffinity((), terms)
         preferred = added.preferred_during_scheduling_ignored_during_execution if added else None
         self._added_preferences = _preferences(preferred or ())
+
+    def alike(self, pod: PodInfo) -> Hashable:
+        spec = pod.shape.spec
+        own = spec.node_selector is not None or (spec.affinity is not None and spec.affinity.node_affinity is not None)
+        # Few templates have any; what all others meet is the same.
+        return super().alike(pod) if own else None
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> RequiredNodeAffinity | Narrowed | Skip | Status:
         spec = pod.shape.spec

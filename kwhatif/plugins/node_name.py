@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from types import MappingProxyType
 
 import numpy as np
@@ -20,6 +20,9 @@ class NodeName(Plugin[None, None]):
     reads_labels = False
     requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
+
+    def alike(self, pod: PodInfo) -> Hashable:
+        return pod.shape.spec.node_name
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
         wanted = pod.shape.spec.node_name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -33,6 +33,9 @@ class NodePorts(Plugin[WantedPorts, None]):
     needs_pre_filter = True
     filter_scope = Scope.ROW
     requeue_on = MappingProxyType({Event.POD_DELETED: lambda waiting, happening: _shares_port(waiting, happening)})
+
+    def alike(self, pod: PodInfo) -> Hashable:
+        return pod.shape.ports
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> WantedPorts | Skip:
         return WantedPorts(pod.shape.ports) if pod.shape.ports else SKIP

@@ -5,7 +5,7 @@ Upstream: plugins/noderesources/balanced_allocation.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
     args = NodeResourcesBalancedAllocationArgs
     default = Default(200, weight=1)
     reads_labels = False
+    sees_sums_only = True
     score_scope = Scope.ROW
 
     @classmethod
@@ -55,6 +56,12 @@ class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)
         self._resources = [(spec.name, spec.weight) for spec in handle.args.resources]
+
+    def alike(self, pod: PodInfo) -> Hashable:
+        shape = pod.shape
+        if shape.drift or self.handle.features.requests_add_up_as_integers:
+            return super().alike(pod)
+        return tuple(shape.score_requests.items())
 
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: None) -> ScoredResources | Skip:
         features = self.handle.features

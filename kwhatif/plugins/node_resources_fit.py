@@ -5,7 +5,7 @@ Upstream: plugins/noderesources/fit.go and its three scoring strategies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -82,6 +82,7 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
     checked_at_start = True
     left_to_extenders = "ignored_resources"
     reads_labels = False
+    sees_sums_only = True
     needs_pre_filter = True
     filter_scope = Scope.ROW
     score_scope = Scope.ROW
@@ -114,6 +115,10 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
         strategy = args.scoring_strategy
         self._resources = [(spec.name, spec.weight) for spec in strategy.resources]
         self._rate = _strategy(strategy)
+
+    def alike(self, pod: PodInfo) -> Hashable:
+        shape = pod.shape
+        return tuple(shape.requests.items()), tuple(shape.fit_score_requests.items()), self._refuses_sidecars(pod)
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Wanted | Status:
         if self._refuses_sidecars(pod) and self.handle.features.sidecars_are_refused_early:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from types import MappingProxyType
+
+import msgspec
 
 from kwhatif.api.core import Taint
 from kwhatif.api.selectors import untolerated
@@ -22,6 +24,9 @@ class NodeUnschedulable(Plugin[None, None]):
     reads_labels = False
     requeue_on = MappingProxyType({})
     filter_scope = Scope.NODE
+
+    def alike(self, pod: PodInfo) -> Hashable:
+        return msgspec.msgpack.encode(pod.shape.spec.tolerations)
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
         blocked = untolerated(

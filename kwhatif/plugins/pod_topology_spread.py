@@ -138,6 +138,10 @@ class PodTopologySpread(Plugin[Spread, Scores]):
 
         return tuple((constraint, cluster.tally(spec(constraint))) for constraint in constraints)
 
+    def silent(self, pod: PodInfo, cluster: Cluster) -> bool:
+        skipped = self.handle.features.spread_skips_score
+        return skipped and not any(self._spread(pod.shape, cluster, action).constraints for action in (HARD, SOFT))
+
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Spread | Skip:
         spread = self._spread(pod.shape, cluster, HARD)
         return spread if spread.constraints else SKIP

@@ -5,9 +5,10 @@ Upstream: plugins/tainttoleration/taint_toleration.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from types import MappingProxyType
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.core import Taint
@@ -30,6 +31,9 @@ class TaintToleration(Plugin[None, None]):
     filter_scope = Scope.NODE
     score_scope = Scope.NODE
     needs_pre_score = True
+
+    def alike(self, pod: PodInfo) -> Hashable:
+        return msgspec.msgpack.encode(pod.shape.spec.tolerations)
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
         codes, lists = nodes.columns.untolerated(

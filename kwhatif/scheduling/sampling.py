@@ -34,7 +34,7 @@ def sample(ok: BoolArray, start: int, enough: int) -> tuple[IntpArray, int]:
         turn = found.searchsorted(start)
         return np.concatenate([found[turn:], found[:turn]]), size
     ahead = min(start + 2 * enough, size)
-    found = np.flatnonzero(ok[start:ahead])
+    found = ok[start:ahead].nonzero()[0]
     if len(found) > enough:
         return found[:enough] + start, int(found[enough])
     found = np.flatnonzero(ok[start:])

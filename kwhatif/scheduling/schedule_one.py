@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.asking import Asking, Extenders
 
 NO_NODES = "no nodes available to schedule pods"
+_MOST_STALE = 64
+"""With so many rows out of date nobody looks at each of them any more."""
 _MEMORY = 4_000_000
 """How many nodes' answers are kept at most, over all shapes."""
 
@@ -259,9 +261,9 @@ class Scheduler:
             if asking is not None:
                 totals = asking.score(evaluation, totals)
                 attempt.scores = asking.all_scores(attempt.scores, rows) if self.detailed else []
-            top = totals.max()
-            attempt.best = best = rows[np.flatnonzero(totals == top)]
-            attempt.row, attempt.score = self._break_tie(pod, best), int(top)
+            top = int(totals[totals.argmax()])
+            attempt.best = best = rows[(totals == top).nonzero()[0]]
+            attempt.row, attempt.score = self._break_tie(pod, best), top
         return attempt
 
     def opinions(self, pod: PodInfo, evaluation: Evaluation, rows: IntpArray) -> Asking | None:
@@ -311,7 +313,12 @@ class Scheduler:
         """Whether one of the nodes looked at has changed since its answers were worked out."""
         start, size = self.shared.next_start, len(self.cluster)
         stale = evaluation.stale_rows()
-        return len(stale) > 64 or any((row - start) % size <= looked for row in stale)
+        if len(stale) > _MOST_STALE:
+            return True
+        for row in stale:  # noqa: SIM110  # a generator costs more than the rows
+            if (row - start) % size <= looked:
+                return True
+        return False
 
     def _trouble(self, pod: PodInfo, evaluation: Evaluation, looked: int) -> Status | None:
         """The error of the first node looked at that has one, which ends the cycle there."""
@@ -352,10 +359,10 @@ class Scheduler:
     def _break_tie(self, pod: PodInfo, best: IntpArray) -> int:
         if len(best) == 1:
             return int(best[0])
-        prefers = self.shared.prefers
-        preferred = self.cluster.columns.row(prefers.get(pod.uid) or prefers.get(pod.key, ""))
-        if preferred is not None and preferred in best:
-            return preferred
+        if prefers := self.shared.prefers:
+            preferred = self.cluster.columns.row(prefers.get(pod.uid) or prefers.get(pod.key, ""))
+            if preferred is not None and preferred in best:
+                return preferred
         ranks = self.cluster.columns.name_rank[best]
         if self._random is not None:
             return int(best[np.argsort(ranks)[self._random.randrange(len(best))]])
