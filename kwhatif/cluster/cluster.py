@@ -215,14 +215,13 @@ class Cluster:
         return self._where.values()
 
     def _count(self, shape: PodShape, row: int, sign: int) -> None:
-        requested = self.requested
-        index = shape.index
+        requests, non_zero = self.shapes.adds(shape)
         if sign > 0:
-            requested[row] += self.shapes.requests[index]
-            self.non_zero[row] += self.shapes.non_zero[index]
+            self.requested[row] += requests
+            self.non_zero[row] += non_zero
         else:
-            requested[row] -= self.shapes.requests[index]
-            self.non_zero[row] -= self.shapes.non_zero[index]
+            self.requested[row] -= requests
+            self.non_zero[row] -= non_zero
         self.pod_count[row] += sign
         self._tallies.count(shape, row, sign)
         self.journal.append(row)

@@ -43,12 +43,15 @@ class ShapeTable:
         self.affinity, self.anti_affinity = TermIndex(), TermIndex()
         self.preferred_affinity, self.preferred_anti_affinity = TermIndex(), TermIndex()
         self._examples: list[Pod] = []
+        self._last: tuple[Pod, PodShape] | None = None
         self._template_of: dict[bytes, PodShape] = {}
         self._by_labels: dict[tuple[int, frozenset[tuple[str, str]]], PodShape] = {}
         self._labels = LabelColumns()
         self._namespaces, self._going = GrowingCodes(), GrowingCodes()
         self._last_selected: tuple[Selection | None, tuple[int, int], BoolArray] = (None, (0, 0), np.zeros(0, np.bool_))
         self._template_numbers = array("q")
+        none = np.zeros(0, np.int64)
+        self._last_added: tuple[PodShape | None, int, tuple[Int64Array, Int64Array]] = None, -1, (none, none)
         self._requests = np.zeros((16, 8), np.int64)
         self._non_zero = np.zeros((16, 2), np.int64)
         self._priorities = np.zeros(16, np.int64)
@@ -65,6 +68,14 @@ class ShapeTable:
     @property
     def non_zero(self) -> Int64Array:
         return self._non_zero[: len(self.shapes)]
+
+    def adds(self, shape: PodShape) -> tuple[Int64Array, Int64Array]:
+        """int64[R] and int64[2]: what a pod of a shape adds to its node, as ``requests`` and ``non_zero`` have it."""
+        last, width, rows = self._last_added
+        if last is not shape or width != len(self.resources):
+            rows = self.requests[shape.index], self.non_zero[shape.index]
+            self._last_added = shape, len(self.resources), rows
+        return rows
 
     @property
     def priorities(self) -> Int64Array:
@@ -137,6 +148,13 @@ class ShapeTable:
         return self._shape(info.pod)
 
     def _shape(self, pod: Pod) -> PodShape:
+        if self._last is not None and _surely_alike(pod, self._last[0]):
+            return self._last[1]
+        shape = self._find_shape(pod)
+        self._last = pod, shape
+        return shape
+
+    def _find_shape(self, pod: Pod) -> PodShape:
         meta, status, spec = pod.metadata, pod.status, pod.spec
         controller = pod.controller
         # Claims of ephemeral volumes are named after the pod, so such pods are alike only to themselves.
@@ -230,6 +248,19 @@ class ShapeTable:
             for matrix in (self._requests, self._non_zero, self._priorities):
                 matrix[index] = matrix[template.index]
         return shape
+
+
+def _surely_alike(one: Pod, other: Pod) -> bool:
+    """Whether two pods have one shape, which pods that follow each other often have; False where that is not sure."""
+    return (
+        one.spec == other.spec
+        and one.metadata.labels == other.metadata.labels
+        and one.metadata.namespace == other.metadata.namespace
+        and one.metadata.owner_references == other.metadata.owner_references
+        and one.status == other.status
+        and (one.metadata.deletion_timestamp is None) is (other.metadata.deletion_timestamp is None)
+        and not any(volume.ephemeral for volume in one.spec.volumes or ())
+    )
 
 
 def _without_made_up_names(spec: PodSpec) -> PodSpec:

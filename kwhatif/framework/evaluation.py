@@ -253,6 +253,11 @@ class Evaluation:
         return ok
 
     @property
+    def asks_each_time(self) -> bool:
+        """Whether a plugin looks at more than nodes one by one, for the pod that began last."""
+        return bool(self._asked_each_time or self._cluster_filters or self._cluster_scorers)
+
+    @property
     def looks_around(self) -> bool:
         """Whether a filter asks where other pods are, for the pod that began last."""
         return bool(self._looking)

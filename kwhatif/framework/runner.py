@@ -60,6 +60,7 @@ class Framework:
         self._choosy = [plugin for plugin in self.all_plugins if overrides(type(plugin), "concerns")]
         self._turns: dict[frozenset[str], _Turns] = {}
         self._turns_of: dict[int, _Turns] = {}
+        self._last_turns: tuple[PodShape | None, _Turns] = None, _Turns(frozenset(), dict.fromkeys(HOOKS, ()))
         self._labels_matter = any(plugin.reads_labels and _speaks_once(plugin) for plugin in self.all_plugins)
         self._pre_scored = frozenset(plugin.name for plugin in self._at["preScore"])
         # Without their PreScore some have an error to tell.
@@ -88,6 +89,7 @@ class Framework:
         for plugin in self.all_plugins:
             plugin.handle.cluster = cluster
         self._turns_of.clear()
+        self._last_turns = None, self._last_turns[1]
 
     def alike(self, shape: PodShape) -> int:
         """A number that is the same for shapes which are all one to plugins that look at nodes one by one."""
@@ -95,7 +97,14 @@ class Framework:
 
     def turns(self, pod: PodInfo) -> _Turns:
         """Which plugins pods like this one concern."""
-        alike = pod.shape.index if self._labels_matter else pod.shape.template
+        last, turns = self._last_turns
+        if last is not pod.shape:
+            turns = self._find_turns(pod)
+            self._last_turns = pod.shape, turns
+        return turns
+
+    def _find_turns(self, pod: PodInfo) -> _Turns:
+        alike = self.alike(pod.shape)
         turns = self._turns_of.get(alike)
         if turns is None:
             idle = frozenset([plugin.name for plugin in self._choosy if not plugin.concerns(pod)])

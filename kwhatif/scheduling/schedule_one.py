@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.diagnosis import Diagnosis, fit_message
 from kwhatif.framework.evaluation import Evaluation
 from kwhatif.framework.interface import WaitingPod
-from kwhatif.framework.runner import Framework
+from kwhatif.framework.runner import Framework, States
 from kwhatif.framework.status import Code, Status
 from kwhatif.golang.duration import Duration
 from kwhatif.scheduling.attempt import Attempt
@@ -78,6 +78,20 @@ class Shared:
     search: Search = sample
 
 
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """Pods of a shape of which nobody has anything to say but about nodes one by one.
+
+    So it stays while the cluster meets no new template and the same nodes are there: ``known`` are the number of
+    templates and of comings. ``states`` are what the attempts are given.
+    """
+
+    shape: PodShape
+    known: tuple[int, int]
+    evaluation: Evaluation
+    states: States
+
+
 class Scheduler:
     """Schedules pods onto a cluster, one at a time, under one profile.
 
@@ -105,6 +119,7 @@ class Scheduler:
         self._extenders = profile.extenders
         self._compares = bool(self.framework.scorers) or (self._extenders is not None and self._extenders.compare)
         self._evaluations: dict[int, Evaluation] = {}
+        self._plain: _Plain | None = None
         self._room = max(32, min(1024, _MEMORY // max(len(cluster), 1)))
 
     def reseed(self, random: Random | None) -> None:
@@ -115,6 +130,7 @@ class Scheduler:
         """The cluster's rows have been dealt anew: forget what was known of them, and find held pods again."""
         self.framework.attach(self.cluster)
         self._evaluations.clear()
+        self._plain = None
         for uid, attempt in self.held.items():
             attempt.row = self.cluster.columns.row(self.profile.waiting[uid].node)
 
@@ -138,6 +154,9 @@ class Scheduler:
 
     def decide(self, pod: PodInfo) -> Attempt:
         """What the scheduler would do with a pod, without doing it."""
+        plain = self._another(pod)
+        if plain is not None:
+            return plain
         gate = self.framework.pre_enqueue(pod)
         if gate is not None:
             return Attempt(pod, gated=gate)
@@ -154,9 +173,32 @@ class Scheduler:
         self.drift(pod, scored=len(attempt.sampled) > 1)
         if attempt.placed:
             attempt.states = self.framework.states(pod, evaluation)
+            self._plain = self._plain_after(attempt, evaluation)
         if attempt.placed or attempt.refused is not None:
             return attempt
         return self._no_node(attempt, self.diagnose(pod, evaluation, attempt.asking))
+
+    def _another(self, pod: PodInfo) -> Attempt | None:
+        """The decision about a pod that looks like the last one, without a question that has its answer; else None."""
+        plain, cluster = self._plain, self.cluster
+        if plain is None or plain.shape is not pod.shape or pod.nominated or cluster.nominated:
+            return None
+        if plain.known != (len(cluster.shapes.templates), cluster.comings) or cluster.too_many_tallies:
+            return None
+        rows, looked = self._find(pod, plain.evaluation)
+        if not len(rows):
+            return None
+        self.shared.next_start = (self.shared.next_start + looked) % len(cluster.searched)
+        return self._choose(Attempt(pod, None, None, rows, looked, states=plain.states), plain.evaluation)
+
+    def _plain_after(self, attempt: Attempt, evaluation: Evaluation) -> _Plain | None:
+        """What holds for more pods like this one, which was placed."""
+        pod, cluster = attempt.pod, self.cluster
+        if evaluation.asks_each_time or evaluation.narrows or self._extenders is not None:
+            return None
+        if pod.shape.drift or self.framework.turns(pod).pre_enqueue:
+            return None
+        return _Plain(pod.shape, (len(cluster.shapes.templates), cluster.comings), evaluation, attempt.states)
 
     def drift(self, pod: PodInfo, *, scored: bool) -> None:
         """Let the pod's requests grow as upstream's do with every sum (``pod_requests.overhead_drift``)."""
