@@ -113,7 +113,7 @@ class Cluster:
 
     def __len__(self) -> int:
         """The number of nodes."""
-        return len(self.columns)
+        return len(self.pods_on)
 
     @property
     def requested(self) -> Int64Array:

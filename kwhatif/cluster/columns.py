@@ -103,7 +103,7 @@ class NodeColumns:
         for found, _ in self._amounts:
             resources.add(found)
         self.allowed_pods = np.fromiter((pods for _, pods in self._amounts), np.int64, size)
-        self._allocatable_matrix = np.zeros((size, 0), np.int64)
+        self._allocatable_matrix = self._matrix()
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -146,13 +146,22 @@ class NodeColumns:
 
     @property
     def allocatable(self) -> Int64Array:
-        if self._allocatable_matrix.shape[1] < len(self._resources):
-            columns = [self._resources.columns(found) for found, _ in self._amounts]
-            matrix = np.zeros((len(self.nodes), len(self._resources)), np.int64)
-            for row, (found, _) in enumerate(self._amounts):
-                matrix[row, columns[row]] = list(found.values())
-            self._allocatable_matrix = matrix
+        missing = len(self._resources) - self._allocatable_matrix.shape[1]
+        if missing:
+            # Pods have named resources that no node has.
+            self._allocatable_matrix = np.pad(self._allocatable_matrix, ((0, 0), (0, missing)))
         return self._allocatable_matrix
+
+    def _matrix(self) -> Int64Array:
+        """int64[N, R]: the amounts of all nodes, most of which name the same resources."""
+        matrix = np.zeros((len(self.nodes), len(self._resources)), np.int64)
+        naming: dict[tuple[str, ...], list[int]] = {}
+        for row, (found, _) in enumerate(self._amounts):
+            naming.setdefault(tuple(found), []).append(row)
+        for names, rows in naming.items():
+            columns = [self._resources.column(name) for name in names]
+            matrix[np.ix_(rows, columns)] = [list(self._amounts[row][0].values()) for row in rows]
+        return matrix
 
     def label(self, key: str) -> Coded:
         """The column of one label."""
@@ -211,12 +220,11 @@ class NodeColumns:
         distinct: dict[tuple[tuple[str, str | None, str], ...], int] = {}
         lists: list[tuple[Taint, ...]] = []
         codes = np.empty(len(self), np.intp)
-        for row, node in enumerate(self.nodes):
-            taints = tuple(node.spec.taints or ())
-            key = tuple((t.key, t.value, t.effect) for t in taints)
+        for row, taints in enumerate([node.spec.taints or () for node in self.nodes]):
+            key = tuple([(t.key, t.value, t.effect) for t in taints]) if taints else ()
             code = distinct.setdefault(key, len(lists))
             if code == len(lists):
-                lists.append(taints)
+                lists.append(tuple(taints))
             codes[row] = code
         return codes, lists
 
@@ -233,17 +241,17 @@ class NodeColumns:
     @cached_property
     def images(self) -> dict[str, ImageState]:
         """Image name -> its state. As upstream, the size is the one the first node reported."""
-        sizes: dict[str, int] = {}
-        rows: dict[str, list[int]] = {}
+        found: dict[str, tuple[int, list[int]]] = {}
         for row, node in enumerate(self.given):
             for image in node.status.images or ():
                 for name in image.names or ():
-                    sizes.setdefault(name, image.size_bytes or 0)
-                    held = rows.setdefault(name, [])
-                    if not held or held[-1] != row:
-                        held.append(row)
-        place = np.array([self._rows[node.name] for node in self.given], np.intp)
-        return {name: ImageState(sizes[name], place[held]) for name, held in rows.items()}
+                    known = found.get(name)
+                    if known is None:
+                        found[name] = image.size_bytes or 0, [row]
+                    elif known[1][-1] != row:
+                        known[1].append(row)
+        place = self._rows_as_given
+        return {name: ImageState(size, place[rows]) for name, (size, rows) in found.items()}
 
     @cached_property
     def declared_features(self) -> list[frozenset[str]]:

@@ -236,7 +236,7 @@ class Evaluation:
             for rejection in self._framework.ask_filter(plugin, pod, self._everything, state):
                 ok &= ~rejection.where
                 self.troubled |= rejection.error
-        nominated = self._nominated_rows(pod)
+        nominated = self._nominated_rows(pod) if self.cluster.nominated else None
         if nominated is not None:
             rows, change = nominated
             ok[rows] &= self.verdicts_on(pod, NodeView(self.cluster, rows, change)).passed

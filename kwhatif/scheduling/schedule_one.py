@@ -82,13 +82,14 @@ class Shared:
 class _Plain:
     """Pods of a shape of which nobody has anything to say but about nodes one by one.
 
-    So it stays while the cluster meets no new template and the same nodes are there: ``known`` are the number of
-    templates and of comings. ``states`` are what the attempts are given.
+    So it stays while the cluster meets no new template and all nodes are there: ``known`` are the number of templates
+    and of comings. So many feasible nodes are ``enough``; ``states`` are what the attempts are given.
     """
 
     shape: PodShape
     known: tuple[int, int]
     evaluation: Evaluation
+    enough: int
     states: States
 
 
@@ -185,10 +186,10 @@ class Scheduler:
             return None
         if plain.known != (len(cluster.shapes.templates), cluster.comings) or cluster.too_many_tallies:
             return None
-        rows, looked = self._find(pod, plain.evaluation)
+        rows, looked = self._search(pod, plain.evaluation, plain.enough)
         if not len(rows):
             return None
-        self.shared.next_start = (self.shared.next_start + looked) % len(cluster.searched)
+        self.shared.next_start = (self.shared.next_start + looked) % len(cluster)
         return self._choose(Attempt(pod, None, None, rows, looked, states=plain.states), plain.evaluation)
 
     def _plain_after(self, attempt: Attempt, evaluation: Evaluation) -> _Plain | None:
@@ -196,9 +197,10 @@ class Scheduler:
         pod, cluster = attempt.pod, self.cluster
         if evaluation.asks_each_time or evaluation.narrows or self._extenders is not None:
             return None
-        if pod.shape.drift or self.framework.turns(pod).pre_enqueue:
+        if pod.shape.drift or self.framework.turns(pod).pre_enqueue or not self._whole:
             return None
-        return _Plain(pod.shape, (len(cluster.shapes.templates), cluster.comings), evaluation, attempt.states)
+        known = len(cluster.shapes.templates), cluster.comings
+        return _Plain(pod.shape, known, evaluation, self._enough(len(cluster)), attempt.states)
 
     def drift(self, pod: PodInfo, *, scored: bool) -> None:
         """Let the pod's requests grow as upstream's do with every sum (``pod_requests.overhead_drift``)."""
@@ -334,33 +336,28 @@ class Scheduler:
             enough = self._enough(len(rows))
             places, looked = self.shared.search(evaluation.passing(pod)[rows], self.shared.next_start, enough)
             return rows[places], looked
-        enough = self._enough(len(self.cluster))
+        return self._search(pod, evaluation, self._enough(len(self.cluster)))
+
+    def _search(self, pod: PodInfo, evaluation: Evaluation, enough: int) -> tuple[IntpArray, int]:
+        """As ``_find``, where the choice is not narrowed and all nodes are there."""
+        start, size = self.shared.next_start, len(self.cluster)
         if self.shared.search is not sample:
             evaluation.refresh(pod)
-            return self.shared.search(evaluation.passing(pod), self.shared.next_start, enough)
-        if enough == len(self.cluster):
+            return self.shared.search(evaluation.passing(pod), start, enough)
+        if enough == size:
             evaluation.refresh(pod)
-        rows, looked = sample(evaluation.passing(pod), self.shared.next_start, enough)
-        if self._stale_among(evaluation, looked):
+        rows, looked = sample(evaluation.passing(pod), start, enough)
+        # Whether one of the nodes looked at has changed since its answers were worked out.
+        stale = evaluation.stale_rows()
+        if stale and (len(stale) > _MOST_STALE or any((row - start) % size <= looked for row in stale)):
             evaluation.refresh(pod)
-            rows, looked = sample(evaluation.passing(pod), self.shared.next_start, enough)
+            rows, looked = sample(evaluation.passing(pod), start, enough)
         return rows, looked
 
     @property
     def _whole(self) -> bool:
         """Whether all nodes that have a row are there."""
         return len(self.cluster.searched) == len(self.cluster)
-
-    def _stale_among(self, evaluation: Evaluation, looked: int) -> bool:
-        """Whether one of the nodes looked at has changed since its answers were worked out."""
-        start, size = self.shared.next_start, len(self.cluster)
-        stale = evaluation.stale_rows()
-        if len(stale) > _MOST_STALE:
-            return True
-        for row in stale:  # noqa: SIM110  # a generator costs more than the rows
-            if (row - start) % size <= looked:
-                return True
-        return False
 
     def _trouble(self, pod: PodInfo, evaluation: Evaluation, looked: int) -> Status | None:
         """The error of the first node looked at that has one, which ends the cycle there."""
