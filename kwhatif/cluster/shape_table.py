@@ -22,7 +22,7 @@ from kwhatif.cluster.pod_requests import (
     rounded_requests,
 )
 from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape, Selection, is_read, start_time
-from kwhatif.cluster.terms import TermIndex
+from kwhatif.cluster.terms import AffinityTerm, TermIndex
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.versions import Features
 
@@ -43,6 +43,7 @@ class ShapeTable:
         self.affinity, self.anti_affinity = TermIndex(), TermIndex()
         self.preferred_affinity, self.preferred_anti_affinity = TermIndex(), TermIndex()
         self._examples: list[Pod] = []
+        self._holders: dict[AffinityTerm, list[int]] = {}
         self._last: tuple[Pod, PodShape] | None = None
         self._template_of: dict[bytes, PodShape] = {}
         self._by_labels: dict[tuple[int, frozenset[tuple[str, str]]], PodShape] = {}
@@ -130,6 +131,10 @@ class ShapeTable:
     def template_numbers(self, first: int = 0) -> IntpArray:
         """intp[T - first]: the template of each shape from the one numbered ``first`` on."""
         return np.array(self._template_numbers[first:], np.intp)
+
+    def holders(self, term: AffinityTerm) -> list[int]:
+        """The templates that have an affinity term, as often as they have it."""
+        return self._holders.get(term, [])
 
     def example(self, shape: PodShape) -> Pod:
         """Some pod of a shape."""
@@ -225,6 +230,8 @@ class ShapeTable:
         )
         self.resources.add((*template.score_requests, *template.requests))
         self.templates.append(template)
+        for term in template.terms:
+            self._holders.setdefault(term, []).append(template.template)
         return template
 
     def _add(self, shape: PodShape, template: PodShape, pod: Pod) -> PodShape:

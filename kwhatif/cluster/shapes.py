@@ -57,6 +57,11 @@ class PodShape(msgspec.Struct, eq=False):
     preferred_anti_affinity: tuple[AffinityTerm, ...]
 
     @property
+    def terms(self) -> tuple[AffinityTerm, ...]:
+        """All its affinity terms."""
+        return (*self.affinity, *self.anti_affinity, *self.preferred_affinity, *self.preferred_anti_affinity)
+
+    @property
     def has_volumes(self) -> bool:
         """Whether it has volumes of which more than the name is known; no plugin reads others."""
         return any(map(is_read, self.spec.volumes or ()))

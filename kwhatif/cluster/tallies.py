@@ -11,6 +11,7 @@ from kwhatif.cluster.labels import SelectorIndex
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodShape, Selection
 from kwhatif.cluster.tally import Tally, TallySpec
+from kwhatif.cluster.terms import AffinityTerm
 from kwhatif.cluster.types import IntpArray
 
 
@@ -31,6 +32,7 @@ class Tallies:
         """Forget all tallies; who holds one must ask again."""
         self._by_key: dict[Hashable, Tally] = {}
         self._selecting: SelectorIndex[tuple[Tally, Selection, int]] = SelectorIndex()
+        self._by_term: dict[AffinityTerm, list[tuple[Tally, int]]] = {}
         self._sharing: list[Tally] = []
         self._of_template: dict[int, list[tuple[Tally, int]]] = {}
         self._counting: dict[int, list[tuple[Tally, int]]] = {}
@@ -70,16 +72,21 @@ class Tallies:
         tally = self._by_key.get(spec.key)
         if tally is None:
             tally = self._by_key[spec.key] = Tally(spec, self._shapes, self._size)
-            weights = tally.weights[np.array(self._pods, np.intp)]
+            of_shapes = tally.weights
+            weights = of_shapes[np.array(self._pods, np.intp)]
             some = np.flatnonzero(weights)
             rows = np.array(self._rows, np.intp)[some]
             tally.fill(np.where(rows < 0, ~rows, rows), np.where(rows < 0, -weights[some], weights[some]))
             for selection, weight in spec.weight.selections:
                 self._selecting.add(selection.selector, selection.namespaces, (tally, selection, weight))
+            for term, weight in spec.weight.terms:
+                self._by_term.setdefault(term, []).append((tally, weight))
             if spec.weight.of_template is not None:
                 self._sharing.append(tally)
                 self._of_template.clear()
-            self._counting.clear()
+            for index in np.flatnonzero(of_shapes).tolist():
+                if index in self._counting:
+                    self._counting[index].append((tally, int(of_shapes[index])))
         return tally
 
     def _that_count(self, shape: PodShape) -> list[tuple[Tally, int]]:
@@ -94,7 +101,8 @@ class Tallies:
             for tally, selection, weight in self._selecting.selecting(shape.namespace, shape.labels)
             if not (selection.staying and shape.terminating)
         ]
-        return [*shared, *own]
+        held = (found for term in shape.terms for found in self._by_term.get(term, ()))
+        return [*shared, *held, *own]
 
     # --- copies
 

@@ -15,17 +15,20 @@ import numpy as np
 from kwhatif.cluster.columns import Coded
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodShape, Selection
+from kwhatif.cluster.terms import AffinityTerm
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 
 
 @dataclass(frozen=True)
 class Weighing:
-    """What a pod counts: the weights of all ``selections`` that admit it, and what its template counts.
+    """What a pod counts: the weights of all ``selections`` that admit it, those of all affinity ``terms`` that it has,
+    and what its template counts.
 
     ``of_template`` must not look at labels: it is asked once for all pods of a template.
     """
 
     selections: tuple[tuple[Selection, int], ...] = ()
+    terms: tuple[tuple[AffinityTerm, int], ...] = ()
     of_template: Callable[[PodShape], int] | None = None
 
     def of_shapes(self, shapes: ShapeTable, first: int = 0) -> Int64Array:
@@ -33,6 +36,11 @@ class Weighing:
         weights = np.zeros(len(shapes) - first, np.int64)
         for selection, weight in self.selections:
             weights += weight * shapes.selected(selection, first)
+        if self.terms:
+            held = np.zeros(len(shapes.templates), np.int64)
+            for term, weight in self.terms:
+                np.add.at(held, shapes.holders(term), weight)
+            weights += held[shapes.template_numbers(first)]
         if self.of_template is not None:
             templates, places = np.unique(shapes.template_numbers(first), return_inverse=True)
             shared = [self.of_template(shapes.templates[number]) for number in templates]
@@ -75,10 +83,10 @@ class Tally:
         self.total = 0
         topology = spec.topology
         self.by_domain = np.zeros(len(topology.values) + 1 if topology else 0, np.int64)
-        self._domain_of: list[int] | None = None
+        self._domain_of: IntpArray | None = None
         if topology is not None:
-            counted = topology.codes if spec.eligible is None else np.where(spec.eligible, topology.codes, -1)
-            self._domain_of = counted.tolist()
+            eligible = spec.eligible
+            self._domain_of = topology.codes if eligible is None else np.where(eligible, topology.codes, -1)
         self._open: tuple[int, BoolArray] | None = None
 
     @property
@@ -106,7 +114,7 @@ class Tally:
         self.by_node[row] += amount
         if self._domain_of is None:
             self.total += amount
-        elif (domain := self._domain_of[row]) >= 0:
+        elif (domain := self._domain_of.item(row)) >= 0:
             self.by_domain[domain] += amount
             self.total += amount
 
@@ -116,14 +124,14 @@ class Tally:
         counted = self.by_node * self.counted
         self.total = int(counted.sum())
         if self._domain_of is not None:
-            np.add.at(self.by_domain, np.array(self._domain_of, np.intp), counted)
+            np.add.at(self.by_domain, self._domain_of, counted)
 
     @cached_property
     def counted(self) -> Int64Array:
         """int64[N]: 1 where a pod of the node counts towards a domain, else 0."""
         if self._domain_of is None:
             return np.ones(len(self.by_node), np.int64)
-        return (np.array(self._domain_of) >= 0).astype(np.int64)
+        return (self._domain_of >= 0).astype(np.int64)
 
     def open_domains(self, there: BoolArray, comings: int) -> BoolArray:
         """bool[D + 1]: domains that at least one founding node which is ``there`` (bool[N]) belongs to.

@@ -244,19 +244,8 @@ def _by_key(terms: Iterable[tuple[AffinityTerm, int]]) -> dict[str, tuple[tuple[
 
 def _tally(cluster: Cluster, key: str, selections: Weights, terms: tuple[tuple[AffinityTerm, int], ...] = ()) -> Tally:
     """A live sum by domain of ``key``: over the selections that admit a pod, and over the terms that it has."""
-    weights = dict(terms)
-
-    def held(other: PodShape) -> int:
-        theirs = (*other.affinity, *other.anti_affinity, *other.preferred_affinity, *other.preferred_anti_affinity)
-        return sum(weights.get(term, 0) for term in theirs)
-
-    return cluster.tally(
-        TallySpec(
-            ("affinity", key, selections, terms),
-            Weighing(selections, held if weights else None),
-            topology=cluster.columns.label(key),
-        )
-    )
+    counted = Weighing(selections, terms)
+    return cluster.tally(TallySpec(("affinity", key, selections, terms), counted, topology=cluster.columns.label(key)))
 
 
 def _here(tally: Tally, key: str, nodes: NodeView) -> Int64Array:

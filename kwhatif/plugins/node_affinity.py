@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.core import NodeAffinity as Affinity
@@ -71,9 +72,7 @@ class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
 
     def alike(self, pod: PodInfo) -> Hashable:
         spec = pod.shape.spec
-        own = spec.node_selector is not None or (spec.affinity is not None and spec.affinity.node_affinity is not None)
-        # Few templates have any; what all others meet is the same.
-        return super().alike(pod) if own else None
+        return msgspec.msgpack.encode((spec.node_selector, spec.affinity.node_affinity if spec.affinity else None))
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> RequiredNodeAffinity | Narrowed | Skip | Status:
         spec = pod.shape.spec

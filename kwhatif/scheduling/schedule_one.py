@@ -18,6 +18,7 @@ from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.diagnosis import Diagnosis, fit_message
 from kwhatif.framework.evaluation import Evaluation
 from kwhatif.framework.interface import WaitingPod
+from kwhatif.framework.node_answers import shelf_of
 from kwhatif.framework.runner import Framework, States
 from kwhatif.framework.status import Code, Status
 from kwhatif.golang.duration import Duration
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
 NO_NODES = "no nodes available to schedule pods"
 _MOST_STALE = 64
 """With so many rows out of date nobody looks at each of them any more."""
-_MEMORY = 4_000_000
-"""How many nodes' answers are kept at most, over all shapes."""
+_LEAST_KEPT, _MOST_KEPT = 32, 8192
+"""Of so many templates at least, and at most, it is kept what is known."""
+_MEMORY = 8_000_000
+"""How many nodes' answers are kept at most, over all templates: those that are alike to plugins share them."""
 
 
 @dataclass(slots=True)
@@ -121,7 +124,6 @@ class Scheduler:
         self._compares = bool(self.framework.scorers) or (self._extenders is not None and self._extenders.compare)
         self._evaluations: dict[int, Evaluation] = {}
         self._plain: _Plain | None = None
-        self._room = max(32, min(1024, _MEMORY // max(len(cluster), 1)))
 
     def reseed(self, random: Random | None) -> None:
         """Break ties by this chance from now on; None for the first by name."""
@@ -215,11 +217,17 @@ class Scheduler:
         alike = self.framework.alike(pod.shape)
         evaluation = self._evaluations.pop(alike, None)
         if evaluation is None:
-            if len(self._evaluations) >= self._room:
+            if self._full():
                 del self._evaluations[next(iter(self._evaluations))]
             evaluation = Evaluation(self.framework, self.cluster, pod)
         self._evaluations[alike] = evaluation
         return evaluation
+
+    def _full(self) -> bool:
+        """Whether something known has to be forgotten before more is found out."""
+        kept = len(self._evaluations)
+        answers = len(shelf_of(self.cluster, self.framework)) * len(self.cluster)
+        return kept >= _MOST_KEPT or (kept >= _LEAST_KEPT and answers > _MEMORY)
 
     def everywhere(self, pod: PodInfo) -> Evaluation | None:
         """What all nodes say of a pod, without sampling; None where it is refused before any of them is asked."""
