@@ -35,6 +35,8 @@ Sums = tuple[bytes, bytes, bytes, int, int]
 """What a node has, what its pods ask for without and with defaults, how many it may have, and how many it has."""
 
 _MOST_SUMS = 8192
+_FEW = 24
+"""So few rows are looked up; more are asked about again faster."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,17 +157,18 @@ class RowAnswers(NodeAnswers):
         if not changed or not (self._filters or self._scorers or self.normalized):
             return
         stale = sorted(set(changed))
-        new: list[Sums] = []
-        if self._by_sums is not None:
-            stale, new = self._recall(stale, self._by_sums)
-        if stale:
+        if self._by_sums is None or len(stale) > _FEW:
             self._ask_again(pod, np.array(stale, np.intp))
-        if self._by_sums is not None:
-            said = [(bool(self.ok[row]), int(self.local[row])) for row in stale]
-            self._by_sums.update(zip(new, said, strict=True))
-            if len(self._by_sums) > _MOST_SUMS:
-                # Hardly two nodes are alike.
-                self._by_sums = None
+            return
+        unknown, new = self._recall(stale, self._by_sums)
+        if not unknown:
+            return
+        self._ask_again(pod, np.array(unknown, np.intp))
+        said = [(bool(self.ok[row]), int(self.local[row])) for row in unknown]
+        self._by_sums.update(zip(new, said, strict=True))
+        if len(self._by_sums) > _MOST_SUMS:
+            # Hardly two nodes are alike.
+            self._by_sums = None
 
     def _recall(self, rows: list[int], said: dict[Sums, tuple[bool, int]]) -> tuple[list[int], list[Sums]]:
         """The rows of which nothing is known, with what is new about them."""
