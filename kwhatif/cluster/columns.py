@@ -89,7 +89,8 @@ class NodeColumns:
     ) -> None:
         self.given = list(nodes)
         self._as_given = as_given
-        self.nodes = self.given if as_given else [nodes[i] for i in scheduler_order(nodes)]
+        self._order = range(len(self.given)) if as_given else scheduler_order(nodes)
+        self.nodes = [self.given[place] for place in self._order]
         self.names = [node.name for node in self.nodes]
         self._rows = {name: row for row, name in enumerate(self.names)}
         self._resources = resources
@@ -130,7 +131,9 @@ class NodeColumns:
     @cached_property
     def _rows_as_given(self) -> IntpArray:
         """intp[N]: the rows of the nodes as they joined."""
-        return np.fromiter((self._rows[node.name] for node in self.given), np.intp, len(self))
+        rows = np.empty(len(self), np.intp)
+        rows[self._order] = np.arange(len(self))
+        return rows
 
     @cached_property
     def _zones_as_given(self) -> IntpArray:

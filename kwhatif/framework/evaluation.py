@@ -314,7 +314,7 @@ class Evaluation:
     def totals(self, pod: PodInfo, rows: IntpArray) -> Int64Array:
         """int64[n]: the weighted sum of all scores, normalised among ``rows``."""
         self.score_error = self._static.error or self._rows.error
-        total: Int64Array = self._static.local[rows] + self._rows.local[rows]
+        total: Int64Array = self._static.local.take(rows) + self._rows.local.take(rows)
         if self._normalized or self._cluster_scorers:
             view = NodeView(self.cluster, rows)
             for held in self._normalized:

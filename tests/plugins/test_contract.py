@@ -304,7 +304,8 @@ def read_only(cluster: Cluster) -> Iterator[None]:
     try:
         yield
     finally:
-        for array in arrays:
+        # Views may be written to no sooner than what they are views of.
+        for array in sorted(arrays, key=lambda array: array.base is not None):
             array.flags.writeable = True
     for array, copy in zip(arrays, before, strict=True):
         assert np.array_equal(array, copy)
