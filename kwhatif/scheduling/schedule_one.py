@@ -189,10 +189,13 @@ class Scheduler:
         if plain.known != (len(cluster.shapes.templates), cluster.comings) or cluster.too_many_tallies:
             return None
         rows, looked = self._search(pod, plain.evaluation, plain.enough)
-        if not len(rows):
-            return None
         self.shared.next_start = (self.shared.next_start + looked) % len(cluster)
-        return self._choose(Attempt(pod, None, None, rows, looked, states=plain.states), plain.evaluation)
+        attempt = self._choose(Attempt(pod, None, None, rows, looked), plain.evaluation)
+        if not len(rows):
+            return self._no_node(attempt, self.diagnose(pod, plain.evaluation))
+        if attempt.placed:
+            attempt.states = plain.states
+        return attempt
 
     def _plain_after(self, attempt: Attempt, evaluation: Evaluation) -> _Plain | None:
         """What holds for more pods like this one, which was placed."""
