@@ -69,6 +69,7 @@ ANSWERS = "-o --color --exit-zero --all wide"
 LOOKS = "-f -o --color --all wide"
 FLAGS = {
     **dict.fromkeys(("place", "explain", "diff", "gate", "capacity", "drain", "expand", "autoscale plan"), MANIFESTS),
+    "chances": MANIFESTS,
     # Here --all is the kinds of failures, and --all-rows what --all is elsewhere.
     "outage": MANIFESTS,
     "sweep": MANIFESTS.replace("--exit-zero ", ""),
