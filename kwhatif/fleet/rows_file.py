@@ -99,18 +99,21 @@ class RowsFile:
         self._lines |= added
 
     def close(self) -> None:
-        """Nothing more is added; what there is takes its final form. Raises UsageError where that cannot be written."""
-        if self._file is None:
+        """Nothing more is added; what there is takes its final form, if there is anything. Raises UsageError."""
+        file, self._file = self._file, None
+        if file is None:
             return
-        self._file.close()
-        self._file = None
+        if not self._lines:
+            file.remove()
+            return
+        file.close()
         lines = [self._lines[index] for index in sorted(self._lines)]
         try:
-            with draft_of(self._path, private=True) as file:
+            with draft_of(self._path, private=True) as whole:
                 if self._path.endswith(PARQUET):
-                    _write_parquet(lines, file)
+                    _write_parquet(lines, whole)
                 else:
-                    file.writelines(lines)
+                    whole.writelines(lines)
             if self._journal != self._path:
                 with suppress(FileNotFoundError):
                     os.unlink(self._journal)

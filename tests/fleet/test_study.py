@@ -69,6 +69,13 @@ def test_a_study_that_takes_long_gets_a_process_for_each_core(monkeypatch: pytes
     assert opened == [3]
 
 
+def test_a_program_without_python_asks_by_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert rows_of(squares(Base(tmp_path)), Here()) == expected()
+    with pytest.raises(UsageError, match="--workers 2: this program has no Python"):
+        rows_of(squares(Base(tmp_path)), Here(2))
+
+
 # --- the course
 
 
@@ -215,8 +222,10 @@ def test_a_cluster_that_nothing_is_installed_for(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     extra = on.partition(":")[0]
+    path = tmp_path / "rows.jsonl"
     with pytest.raises(KwhatifError, match=rf"pip install 'kwhatif\[{extra}\]'"):
-        rows_of(squares(Base(tmp_path)), back_of(on, None))
+        rows_of(squares(Base(tmp_path)), back_of(on, None), RowsFile(str(path)))
+    assert not path.exists(), "there is nothing to go on with"
 
 
 def test_parquet_that_nothing_is_installed_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import mmap
 import os
 import pickle
 import signal
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from kwhatif.errors import UsageError
 from kwhatif.fleet.backs.back import LOST, LostError, Pool
 from kwhatif.fleet.study import Study
 from kwhatif.fleet.worker import Answers, Ask, answers, kept_base
@@ -32,8 +34,13 @@ class Here:
 
     @contextmanager
     def workers(self, study: Study[Any, Any, Any], left: int) -> Iterator[Pool]:
+        """Raises UsageError for several, where there is no Python that they could be started with."""
         with ExitStack() as stack:
             processes = None if self._processes is None else min(self._processes, left)
+            if getattr(sys, "frozen", False):
+                if processes is not None and processes > 1:
+                    raise UsageError(f"--workers {self._processes}: this program has no Python; pip install kwhatif")
+                processes = 1
             if processes is None:
                 yield _AsNeeded(study, left, stack)
             else:
