@@ -40,15 +40,18 @@ class Offering:
     available: bool = True
     reservation: str = ""
     reserved_capacity: int = 0
+    reservation_type: str = ""
+    reservation_labels: tuple[str, ...] = (RESERVATION_ID,)
+    """That of the reservation, and where its cloud has one, that of its type."""
 
     @cached_property
     def requirements(self) -> Requirements:
-        held = (self.reservation,) if self.reservation else ()
+        told = zip(self.reservation_labels, (self.reservation, self.reservation_type), strict=False)
         return both(
             {},
             Requirement.of(ZONE, "In", (self.zone,)),
             Requirement.of(CAPACITY_TYPE, "In", (self.capacity_type,)),
-            Requirement.of(RESERVATION_ID, "In" if held else "DoesNotExist", held),
+            *(Requirement.of(key, "In" if held else "DoesNotExist", (held,) if held else ()) for key, held in told),
         )
 
 
@@ -98,6 +101,7 @@ class Catalogue:
         self.types = tuple(types)
         self.offerings = tuple(each for type_ in self.types for each in type_.offerings)
         owners = [row for row, type_ in enumerate(self.types) for _ in type_.offerings]
+        self._asked = tuple(dict.fromkeys(key for each in self.offerings for key in each.requirements))
         self._owner: Types = np.array(owners, dtype=np.intp)
         self._available: Mask = np.array([each.available for each in self.offerings], dtype=bool)
         self._price = np.array([each.price for each in self.offerings], dtype=np.float64)
@@ -171,7 +175,7 @@ class Catalogue:
         return self._offers(requirements)[0]
 
     def _offers(self, requirements: Requirements) -> tuple[Mask, Mask]:
-        asked = tuple(requirements.get(key) for key in (ZONE, CAPACITY_TYPE, RESERVATION_ID))
+        asked = tuple(requirements.get(key) for key in self._asked)
         found = self._offered.get(asked)
         if found is None:
             offers = self._available.copy()
@@ -186,8 +190,8 @@ class Catalogue:
     def _offering_mask(self, requirement: Requirement) -> Mask:
         found = self._offering.get(requirement)
         if found is None:
-            there = (each.requirements[requirement.key] for each in self.offerings)
-            found = np.array([agree(requirement, its) for its in there], dtype=bool)
+            there = (each.requirements.get(requirement.key) for each in self.offerings)
+            found = np.array([its is None or agree(requirement, its) for its in there], dtype=bool)
             self._offering[requirement] = found
         return found
 

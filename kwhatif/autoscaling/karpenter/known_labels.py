@@ -1,6 +1,7 @@
 """Labels that Karpenter knows, renames or keeps for itself.
 
-Upstream: pkg/apis/v1/labels.go, kwok/apis/v1alpha1/labels.go, and AWS's pkg/apis/v1/labels.go.
+Upstream: pkg/apis/v1/labels.go, kwok/apis/v1alpha1/labels.go, and AWS's pkg/apis/v1/labels.go; what offerings require
+is in its pkg/providers/instancetype/offering/offering.go.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ RESERVATION_ID = f"{_KWOK}/reservation-id"
 _AWS = "karpenter.k8s.aws"
 _INSTANCE = "instance-"
 
+AWS_RESERVATION_ID, AWS_RESERVATION_TYPE = (f"{_AWS}/capacity-reservation-{what}" for what in ("id", "type"))
+
 _CORE = frozenset(
     {
         *(NODE_POOL, ZONE, INSTANCE_TYPE, CAPACITY_TYPE, "topology.kubernetes.io/region"),
@@ -50,12 +53,18 @@ _CLOUDS = {
                     "encryption-in-transit-supported",
                 )
             ),
-            *(f"{_AWS}/capacity-reservation-{what}" for what in ("id", "type")),
+            *(AWS_RESERVATION_ID, AWS_RESERVATION_TYPE),
             "topology.k8s.aws/zone-id",
         }
     ),
 }
 """Domain of a provider's labels -> those that it registers."""
+
+
+def reservation_labels(labels: Iterable[str]) -> tuple[str, ...]:
+    """The label of the reservation that an offering of a type with these labels is of, and that of its sort, if any."""
+    of_aws = any(label.startswith(f"{_AWS}/") for label in labels)
+    return (AWS_RESERVATION_ID, AWS_RESERVATION_TYPE) if of_aws else (RESERVATION_ID,)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from kwhatif.autoscaling.karpenter.known_labels import (
     CAPACITY_TYPE,
     HOSTNAME,
     INSTANCE_TYPE,
-    RESERVATION_ID,
     RESERVED,
     RESTRICTED,
 )
@@ -228,7 +227,8 @@ class NewClaim:
         found = {key: each for key, each in self.requirements.items() if key != HOSTNAME}
         if self.reserved:
             found[CAPACITY_TYPE] = Requirement.of(CAPACITY_TYPE, "In", (RESERVED,))
-            held = Requirement.of(RESERVATION_ID, "In", {each.reservation for each in self.reserved})
+            label = self.reserved[0].reservation_labels[0]
+            held = Requirement.of(label, "In", {each.reservation for each in self.reserved})
             found = dict(both(found, held))
         self.requirements = found
         self.types = self._world.catalogue.by_price(self.types, found)[:MOST_TYPES]

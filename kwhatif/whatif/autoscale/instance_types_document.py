@@ -29,6 +29,7 @@ from kwhatif.api.mismatch import step
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
 from kwhatif.autoscaling.karpenter.exact_amounts import amounts
 from kwhatif.autoscaling.karpenter.karpenter_world import Settings
+from kwhatif.autoscaling.karpenter.known_labels import reservation_labels
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.own_documents import own_document, read_only
 from kwhatif.snapshot.read.documents import Document
@@ -41,7 +42,10 @@ class _Part(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_un
 
 
 class KnownOffering(_Part, frozen=True, kw_only=True):
-    """A type in a zone. What a reservation holds has its ``reservationId`` and how many machines are left of it."""
+    """A type in a zone. What a reservation holds has its ``reservationId`` and how many machines are left of it.
+
+    ``reservationType`` is AWS's: ``default`` or ``capacity-block``.
+    """
 
     zone: Annotated[str, Meta(min_length=1)]
     capacity_type: Literal["on-demand", "spot", "reserved"]
@@ -49,6 +53,7 @@ class KnownOffering(_Part, frozen=True, kw_only=True):
     available: bool = True
     reservation_id: str = ""
     reservation_capacity: Annotated[int, Meta(ge=0)] = 0
+    reservation_type: Literal["default", "capacity-block"] = "default"
 
 
 class KnownType(_Part, frozen=True, kw_only=True):
@@ -61,8 +66,18 @@ class KnownType(_Part, frozen=True, kw_only=True):
     offerings: list[KnownOffering] = []
 
     def as_instance_type(self) -> InstanceType:
+        labels = reservation_labels(self.labels)
         offerings = (
-            Offering(o.zone, o.capacity_type, o.price, o.available, o.reservation_id, o.reservation_capacity)
+            Offering(
+                o.zone,
+                o.capacity_type,
+                o.price,
+                o.available,
+                o.reservation_id,
+                o.reservation_capacity,
+                o.reservation_type if o.reservation_id else "",
+                labels,
+            )
             for o in self.offerings
         )
         return InstanceType(self.name, self.labels, amounts(self.capacity), amounts(self.overhead), tuple(offerings))
