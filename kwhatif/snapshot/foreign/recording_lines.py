@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 import msgspec
 
@@ -63,22 +63,26 @@ class WatchEvent(msgspec.Struct, Generic[T]):
     object: T
 
 
+Seconds = Annotated[float, msgspec.Meta(ge=0, lt=253402300800)]
+"""A time since 1970, until 10000, when RFC 3339 ends."""
+
+
 class Missing(msgspec.Struct):
     """A kind was not followed from ``since`` to ``until``, for ``why``; ``lost`` are changes that no later line tells.
 
     Without an end it was not followed when this was written.
     """
 
-    since: float
+    since: Seconds
     why: str
-    until: float | None = None
+    until: Seconds | None = None
     lost: bool = True
 
 
 class Line(msgspec.Struct, Generic[T]):
     """A line of which the object of an event is read as a ``T``."""
 
-    at: float
+    at: Seconds
     kind: str
     list: ListOfObjects | None = None
     event: WatchEvent[T] | None = None
