@@ -318,12 +318,16 @@ class Cluster:
     def go_back(self, to: Checkpoint) -> None:
         """Undo all that has changed since a checkpoint; it costs what has changed, and plugins go on as they were."""
         changed = sorted(set(self.journal[to.journal :]))
+        back = []
         for row in changed:
-            for info in self.pods_on[row]:
+            pods, earlier = self.pods_on[row], to.pods_on[row]
+            # Where pods have only come, the others need not be looked at.
+            stay = len(earlier) if pods[: len(earlier)] == earlier else 0
+            for info in pods[stay:]:
                 del self._where[info.uid]
-        for row in changed:
-            pods = self.pods_on[row] = to.pods_on[row]
-            self._where.update((info.uid, (info, row)) for info in pods)
+            back += [(info, row) for info in earlier[stay:]]
+            self.pods_on[row] = earlier
+        self._where.update((info.uid, (info, row)) for info, row in back)
         self._tallies.back_to(to.log)
         for row in np.flatnonzero(~self.there).tolist():
             self.join(row)

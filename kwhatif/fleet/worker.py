@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,10 +40,20 @@ _one_at_a_time = threading.RLock()
 
 def answers(ask: Ask, base: Any, worlds: Sequence[Any], worker: str = "") -> Answers:
     """Ask of each of these worlds. An error of one of them is its answer."""
-    with _one_at_a_time, shown_to(None):
+    with _one_at_a_time, shown_to(None), settled():
         begun = time.monotonic()
         each = [_answer(ask, base, world) for world in worlds]
         return Answers(each, time.monotonic() - begun, worker)
+
+
+@contextmanager
+def settled() -> Iterator[None]:
+    """Spare the collector of garbage from looking through what is there already, again and again."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _answer(ask: Ask, base: Any, world: Any) -> Answer:

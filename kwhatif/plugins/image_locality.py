@@ -39,6 +39,7 @@ class ImageLocality(Plugin[None, None]):
         containers = [*initial, *(spec.containers or ())]
         mounted = (spec.volumes or ()) if features.image_locality_counts_image_volumes else ()
         volumes = [v.image.reference or "" for v in mounted if v.image is not None]
+        most = max(MOST_PER_CONTAINER * len(containers), LEAST)
         total = np.zeros(len(columns), np.int64)
         there, size = nodes.cluster.there, len(nodes.cluster.searched)
         for image in (*(c.image or "" for c in containers), *volumes):
@@ -51,9 +52,11 @@ class ImageLocality(Plugin[None, None]):
                     total[rows] += (float(state_of.size) * spreads).astype(np.int64)
                     continue
                 total[rows] += int(float(state_of.size) * (nodes_with_it / size))
-        most = MOST_PER_CONTAINER * len(containers)
-        scores: Int64Array = MAX_SCORE * (np.clip(total, LEAST, max(most, LEAST)) - LEAST) // max(most - LEAST, 1)
-        return nodes.of(scores)
+        np.minimum(np.maximum(total, LEAST, out=total), most, out=total)
+        total -= LEAST
+        total *= MAX_SCORE
+        total //= max(most - LEAST, 1)
+        return nodes.of(total)
 
 
 def normalized(image: str) -> str:

@@ -7,13 +7,12 @@ would have been without the change.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from kwhatif.fleet.worker import settled
 from kwhatif.results.amounts import counted, some
 from kwhatif.results.gate import Finding
 from kwhatif.whatif.gate.context import Context
@@ -47,7 +46,7 @@ class FitsWithout(Rule[FitsWithoutParameters]):
     def check(self, context: Context) -> Iterator[Finding]:
         cases = [(what, name, nodes) for what in self.given.gone for name, nodes in _cases(what, context)]
         self.checked = len(cases)
-        with _settled():
+        with settled():
             bad = [found for case in cases if (found := self._findings(context, *case))]
         worst: dict[tuple[str, str], tuple[int, Finding]] = {}
         for found in bad:
@@ -114,16 +113,6 @@ class FitsWithout(Rule[FitsWithoutParameters]):
             },
             hint="add a node, or ask for less: kwhatif capacity says how much room there is",
         )
-
-
-@contextmanager
-def _settled() -> Iterator[None]:
-    """Spare the collector of garbage from looking through the whole cluster again and again."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def _spelt(what: str) -> str:
