@@ -157,3 +157,9 @@ def test_a_day_that_our_own_scheduler_made_is_backtested_without_a_difference(no
     counted = {what: (line[what]["total"], line[what]["same"] + line[what]["tied"]) for what in ("bound", "refused")}
     placed = int(pods) * 9 // 10
     assert counted == {"bound": (placed, placed), "refused": (int(pods) - placed, int(pods) - placed)}
+
+
+def test_failures_and_trials_are_counted() -> None:
+    outage, chances = run("outage.py", "--nodes", "4", "--pods", "20", "--trials", "3", "--workers", "1")
+    assert (outage["name"], outage["failures"]) == ("outage", 4)
+    assert (chances["name"], chances["trials"]) == ("chances", 3)
