@@ -19,7 +19,8 @@ SIGHT = 24
 MOST_LINES = 60
 """How long a report may get that has tables in groups, as far as fewer groups make it shorter."""
 
-_SHORTER = (
+_SHORTER: tuple[tuple[int, int, int | None], ...] = (
+    (MOST_ROWS, MOST_GROUPS, None),
     *((MOST_ROWS, MOST_GROUPS, items) for items in (8, 4, 2)),
     *((2 * groups, groups, 2) for groups in (8, 6, 5, 4, 3, 2)),
     *((2, 1, 1), (1, 1, 1)),
@@ -48,13 +49,12 @@ def text_of(blocks: Iterable[Block], screen: Screen = PLAIN, *, everything: bool
     if everything:
         return in_text("\n".join([*_lines(whole, screen), ""]))
     whole = brief(whole)
-    told = shortened(whole)
-    lines = _lines(told, screen)
     # Where no table is so long that it is grouped, wrapped lines may still make a report too long for a terminal.
-    for rows, groups, items in _SHORTER if terminal or told != whole else ():
+    ways = _SHORTER if terminal or shortened(whole) != whole else _SHORTER[:1]
+    for rows, groups, items in ways:
+        lines = _lines(shortened(whole, rows, groups, items if terminal else None), screen)
         if len(lines) <= MOST_LINES:
             break
-        lines = _lines(shortened(whole, rows, groups, items if terminal else None), screen)
     return in_text("\n".join([*lines, ""]))
 
 
