@@ -257,11 +257,15 @@ def test_a_last_line_that_is_not_whole_is_left_out_and_said(tmp_path: Path) -> N
     assert "the last line is not whole" in " ".join(backtested(path).notes)
 
 
+def at(seconds: float) -> dict[str, Any]:
+    return {**told("ADDED", pod("p", 11)), "at": seconds}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        pytest.param([{"at": 1e18, "kind": "v1/pods"}], "$.at: expected float < 253402300800", id="after 9999"),
-        pytest.param([{"at": -1, "kind": "v1/pods"}], "$.at: expected float >= 0", id="before 1970"),
+        pytest.param([at(1e18), at(9)], "$.at: expected float < 253402300800", id="after the year 9999"),
+        pytest.param([at(-1), at(9)], "$.at: expected float >= 0", id="before 1970"),
         pytest.param([{"at": 1.0, "kind": "v1/pods"}], "found neither", id="neither list nor event"),
         pytest.param([told("MOVED", pod("p", 11))], 'an event of type "MOVED"', id="an unknown event"),
         pytest.param(
