@@ -151,7 +151,9 @@ class ApiServer:
         anew = known_kind(obj) == "Pod" and not verb
         custom = self._definition(str(obj.get("apiVersion") or ""), obj["kind"])
         types = SchemaTypes(custom, self._types) if custom else self._types
-        proposed = changed(old, obj, verb, None if anew else kind, types, manager)
+        # Kubelets make nodes: what nobody says to have applied is theirs.
+        theirs = known_kind(obj) == "Node" and not owners_told(old, verb)
+        proposed = changed(old, obj, verb, None if anew else kind, types, manager, all_kept=theirs)
         if isinstance(proposed, Refused):
             return proposed
         request = Request(proposed, self.world, old, anew=anew, alone=self._alone, features=self._features)

@@ -136,3 +136,15 @@ def test_a_disk_that_is_full_is_no_mistake_of_ours() -> None:
         ran = subprocess.run(words, cwd=TESTS, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ran.returncode == 2
     assert ran.stderr.splitlines()[-1] == "kwhatif: standard output cannot be written: No space left on device"
+
+
+def test_a_node_that_is_there_keeps_what_its_manifest_leaves_out(tmp_path: Path) -> None:
+    status = {"allocatable": {"cpu": "2", "memory": "4Gi", "pods": "9"}}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {"zone": "a"}}, "status": status}
+    cluster = tmp_path / "cluster.json"
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node]}))
+    labelled = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {"disk": "ssd"}}}
+    wanted = pod("1m")
+    wanted["spec"]["nodeSelector"] = {"zone": "a", "disk": "ssd"}
+    ran = run("place", written(tmp_path, labelled, wanted), "--snapshot", str(cluster), "-o", "name")
+    assert (ran.code, ran.out) == (0, "pod/default/one -> node/n1\n"), ran.err

@@ -133,7 +133,8 @@ class _Expansion:
         minor: str,
     ) -> None:
         self._manifests, self._snapshot, self._templates = manifests, snapshot, templates
-        self._world = world_of(snapshot, {manifest.obj.namespace for manifest in manifests})
+        nodes = {manifest.obj.name for manifest in manifests if manifest.obj.kind == "Node"}
+        self._world = world_of(snapshot, {manifest.obj.namespace for manifest in manifests}, nodes)
         self._server = ApiServer(self._world, plugins, minor)
         self._verb = verb
         self._nodes: list[Object] | None = None

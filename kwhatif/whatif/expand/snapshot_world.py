@@ -19,8 +19,8 @@ _CLUSTER_WIDE = ("Namespace", "PriorityClass", "StorageClass")
 _SHARES = ("maxSurge", "maxUnavailable")
 
 
-def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
-    """The objects of some namespaces, and those of none that admission looks up.
+def world_of(snapshot: Snapshot, namespaces: Collection[str], nodes: Collection[str] = ()) -> World:
+    """The objects of some namespaces, and those of none that admission looks up; of nodes those of some names.
 
     Raises InputError for one that no API server could have stored.
     """
@@ -31,6 +31,9 @@ def world_of(snapshot: Snapshot, namespaces: Collection[str]) -> World:
     for kind in _CLUSTER_WIDE:
         for obj in snapshot.objects.called(kind):
             world.put(plain(obj, kind), sketched=True)
+    for node in snapshot.objects.of(Node) if nodes else ():
+        if node.name in nodes:
+            world.put(plain(node, "Node"), sketched=True)
     for kind in sorted((KINDS.keys() & NAMESPACED) - KEPT_WHOLE.keys()):
         for obj in snapshot.objects.called(kind):
             if obj.namespace in namespaces:
