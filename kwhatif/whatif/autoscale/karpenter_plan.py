@@ -14,13 +14,14 @@ from kwhatif.api.node_pools import NodePool, NodePoolStatus
 from kwhatif.api.others import PodDisruptionBudget
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue
 from kwhatif.autoscaling.karpenter.consolidation import METHODS, Command, alone, consolidate
-from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld
+from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld, Offer
 from kwhatif.autoscaling.karpenter.known_labels import INSTANCE_TYPE, NODE_POOL
 from kwhatif.autoscaling.karpenter.new_claim import NewClaim
 from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate
 from kwhatif.autoscaling.karpenter.provisioner import Provisioning, provision
 from kwhatif.autoscaling.karpenter.requirements import Requirements, both
 from kwhatif.autoscaling.karpenter.state import StateNode
+from kwhatif.autoscaling.karpenter.taints import untolerated
 from kwhatif.autoscaling.karpenter.wants import Wants
 from kwhatif.cluster.shapes import start_time
 from kwhatif.errors import UsageError
@@ -189,23 +190,24 @@ def _sought(pod: str, found: Provisioning, machines: Mapping[str, int]) -> PodPl
 def _refusals(pod: Pod, refused: Mapping[str, Sequence[str]], world: KarpenterWorld) -> Iterator[PoolRefusal]:
     pools = {offer.pool.name: offer for offer in world.offers}
     for name, reasons in refused.items():
-        pool, wants = pools[name].pool, Wants.of(pod)
-        asked = both(NodeClaimTemplate(pool).requirements, *wants.strict_requirements.values())
-        rows = frozenset(pools[name].types.tolist())
         yield PoolRefusal(
-            node_pool=name, reasons=tuple(reasons), nearest=_nearest(world.catalogue, rows, asked, wants.requests)
+            node_pool=name, reasons=tuple(reasons), nearest=_nearest(world.catalogue, pools[name], Wants.of(pod))
         )
 
 
-def _nearest(catalogue: Catalogue, rows: frozenset[int], asked: Requirements, requests: Mapping[str, int]) -> str:
-    """What alone keeps some type from suiting: a label, or an amount. Nothing if none does, or none alone."""
+def _nearest(catalogue: Catalogue, offer: Offer, wants: Wants) -> str:
+    """What alone, or beside taints, keeps some type from suiting: a label, or an amount. Nothing if none does so."""
+    rows, requests = frozenset(offer.types.tolist()), wants.requests
+    of_pool, of_pod = NodeClaimTemplate(offer.pool).requirements, wants.strict_requirements
+    asked = both(of_pool, *of_pod.values())
 
     def left(requirements: Requirements, amounts: Mapping[str, int]) -> list[int]:
         masks = (catalogue.compatible(requirements), catalogue.fitting(amounts), catalogue.offered(requirements))
         return [row for row in sorted(rows) if all(mask[row] for mask in masks)]
 
+    taints = untolerated([each for each in offer.pool.taints if each.effect != "PreferNoSchedule"], wants.tolerations)
     if left(asked, requests):
-        return ""
+        return "it tolerates no such taint, and all else would do" if taints else ""
     found = []
     for name in sorted(requests):
         there = left(asked, {key: amount for key, amount in requests.items() if key != name})
@@ -215,8 +217,10 @@ def _nearest(catalogue: Catalogue, rows: frozenset[int], asked: Requirements, re
     for key in sorted(asked):
         there = left({each: value for each, value in asked.items() if each != key}, requests)
         if there:
-            found.append(f"{asked[key]}: {counted(len(there), 'type')} would do without it")
-    return "; ".join(found)
+            ours, theirs = of_pod.get(key), of_pool.get(key)
+            told = f"{ours}, but the NodePool has {theirs}" if ours and theirs else str(asked[key])
+            found.append(f"{told}: {counted(len(there), 'type')} would do without it")
+    return f"{'besides the taint, ' if taints and found else ''}{'; '.join(found)}"
 
 
 # --- consolidation
