@@ -64,7 +64,7 @@ class Chances(Question[ChancesResult]):
         of = f"{ground.digest} {self.topology_key}" if self.rows is not None else ""
         study = Study("Trying", common, trials, throw, Outcome, of)
         counts, errors = Counts({node.name: zone_of(node) for node in session.cluster.columns.nodes}, self.max_skew), []
-        outcomes = run(study, self.back, self.rows)
+        outcomes = run(study, self._back(common), self.rows)
         with closing(outcomes):
             for number, outcome in enumerate(outcomes, 1):
                 if isinstance(outcome, Failed):
@@ -95,6 +95,14 @@ class Chances(Question[ChancesResult]):
 
         basis = Basis(session, case.asked, (), case.others, case.expanded.rollouts)
         return Answer([basis], result)
+
+    def _back(self, ground: ChancesGround) -> Back:
+        """Who makes the trials. Raises UsageError where they cannot be made elsewhere."""
+        if ground.travels:
+            return self.back
+        if not isinstance(self.back, Here):
+            raise UsageError("--on: updates of workloads that run already are tried in this process only")
+        return Here(1)
 
 
 def _left_to_chance(session: Session) -> Iterator[str]:

@@ -72,6 +72,11 @@ class ChancesGround:
             found.setdefault(owners.workload_of(info.pod), []).append(info)
         return {str(subject): infos for subject, infos in found.items()}
 
+    @property
+    def travels(self) -> bool:
+        """Whether another process may have it: updates are walked through by functions of this one."""
+        return not self.rollouts
+
     @contextmanager
     def trial(self) -> Iterator[Session]:
         """A session to try something in."""
@@ -107,7 +112,7 @@ def outcomes_of(ground: ChancesGround, trials: int, seed: int) -> list[Outcome]:
     """
     found = []
     each = [Trial(number, seed) for number in range(trials)]
-    outcomes = run(Study("Trying", ground, each, throw, Outcome, ""), Here())
+    outcomes = run(Study("Trying", ground, each, throw, Outcome, ""), Here() if ground.travels else Here(1))
     for outcome in outcomes:
         if isinstance(outcome, Failed):
             raise KwhatifError(f"trial {outcome.index}: {outcome.error}")

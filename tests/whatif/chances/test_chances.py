@@ -13,6 +13,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.errors import UsageError
 from kwhatif.fleet.backs.here import Here
+from kwhatif.fleet.backs.on_dask import OnDask
 from kwhatif.results.chances import ChancesResult, Probability, WorkloadChances
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.whatif.chances.question import ZONE, Chances
@@ -23,6 +24,7 @@ from kwhatif.whatif.stages.inputs import Inputs
 from kwhatif.whatif.stages.question import Case
 from kwhatif.whatif.stages.sequence import ask
 from tests.builders import Json, node, pod
+from tests.whatif.editing import snapshot_of as in_whole
 
 TRIALS = 400
 
@@ -159,13 +161,28 @@ def test_trials_end_when_all_intervals_are_narrow_enough() -> None:
     assert chances(equal(2), workload("Deployment", "web", 1), precision=0.05, trials=1000).trials in range(350, 500)
 
 
-def test_an_update_takes_its_chances_too() -> None:
+def test_an_update_takes_its_chances_too_in_this_process_alone() -> None:
+    owner = ("apps/v1", "Deployment", "web")
+    whole = [workload("Deployment", "web", 2)]
+    old = {**workload("ReplicaSet", "web-old", 2), "metadata": {"name": "web-old", "namespace": "default"}}
+    old["metadata"]["ownerReferences"] = [
+        {"apiVersion": owner[0], "kind": owner[1], "name": owner[2], "uid": "web", "controller": True}
+    ]
     running = [
         pod(f"web-old-{k}", on=f"n{k}", cpu="1", labels={"app": "web"}, owner=("apps/v1", "ReplicaSet", "web-old"))
         for k in range(2)
     ]
-    found = chances(equal(3), workload("Deployment", "web", 2), pods=running, trials=50)
-    assert of(found, "web").pods >= 1
+    cluster = in_whole(equal(3), running, whole=[*whole, old])
+    changed = workload("Deployment", "web", 2, cpu="500m")
+    question = Chances(trials=50, back=Here(2))
+    case = Case(Inputs(cluster, [changed]))
+    result = ask(question, case)
+    assert case.expanded.rollouts
+    found = of(result, "web")
+    assert (found.pods, found.pending.times) == (2, 0)
+    assert any(0 < each.probability.share < 1 for each in found.nodes)
+    with pytest.raises(UsageError, match="tried in this process only"):
+        ask(Chances(trials=50, back=OnDask("localhost:1")), Case(Inputs(cluster, [changed])))
 
 
 @pytest.mark.parametrize(
