@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kwhatif.report.blocks import Block, Facts, Lines, Verdict, titled
+from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import fidelity_blocks
 from kwhatif.results.amounts import spell_amount
 from kwhatif.results.sweep import Influence, PolicyPoint, SweepResult
@@ -29,6 +30,7 @@ def sweep_blocks(result: SweepResult, *, wide: bool = False) -> list[Block]:
     blocks += _influences(result, measures)
     failed = [each for each in result.points if each.error]
     blocks += titled("NOT ASKED", ("", "policy", "error"), [(each.number, each.policy, each.error) for each in failed])
+    blocks += refusal_blocks(result.refusals, result.failed)
     for fidelity in result.fidelity:
         blocks += fidelity_blocks(fidelity)
     return blocks

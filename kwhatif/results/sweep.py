@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kwhatif.results.diff import Use
-from kwhatif.results.parts import Fidelity, Result, Value
+from kwhatif.results.parts import Fidelity, OfManifests, Value
+from kwhatif.results.place import FailedCreate, Refusal
 
 Level = int | str | bool
 """What a setting is at one point: a number, the name of a strategy, or whether a plugin is on."""
@@ -106,7 +107,7 @@ class Objective(Value, frozen=True, kw_only=True):
     weight: float
 
 
-class SweepResult(Result, frozen=True, kw_only=True):
+class SweepResult(OfManifests, frozen=True, kw_only=True):
     """Policies compared. ``points`` begin with today's. ``sample`` says how they were chosen; ``searched`` so many were
     added around the front. ``repeated`` were the same as others and not asked again. ``pods`` were placed in all, of
     which ``replayed`` were taken off their nodes before. ``fidelity`` is of today's policy, one for each snapshot.
@@ -126,6 +127,8 @@ class SweepResult(Result, frozen=True, kw_only=True):
     best: int
     points: tuple[PolicyPoint, ...]
     influences: tuple[Influence, ...]
+    refusals: tuple[Refusal, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
     fidelity: tuple[Fidelity, ...]
 
     @property

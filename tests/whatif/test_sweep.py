@@ -329,6 +329,14 @@ def test_what_cannot_be_swept(words: tuple[str, ...], told: str) -> None:
     assert told in ran.err
 
 
+def test_what_the_api_server_refuses_is_told(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text(Path(JOB).read_text() + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: Wrong}\nspec: {}\n")
+    ran = run("sweep", str(wrong), "--space", SPACE, "--snapshot", CLUSTER)
+    assert ran.code == 0
+    assert 'metadata.name: Invalid value: "Wrong"' in ran.out
+
+
 def test_prices_are_those_of_a_table_or_of_a_catalogue(tmp_path: Path) -> None:
     labels = {"node.kubernetes.io/instance-type": "m-4", "topology.kubernetes.io/zone": "eu-a"}
     spot = {**labels, "karpenter.sh/capacity-type": "spot"}

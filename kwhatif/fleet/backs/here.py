@@ -8,6 +8,7 @@ import pickle
 import signal
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -21,6 +22,10 @@ from kwhatif.fleet.worker import Answers, Ask, answers, kept_base
 
 _ALONE, _WORTH_IT = 1.0, 3.0
 """Seconds after which more workers are thought of, and that must be left then for them to be worth their start."""
+
+
+_IDLE = 30
+"""Seconds after which a process ends that nobody asks anything, as when its parent was killed."""
 
 
 class Here:
@@ -111,7 +116,7 @@ def _processes(study: Study[Any, Any, Any], processes: int) -> Iterator[Pool]:
 
     Its arrays are not mapped for good: of a cluster of 5,000 nodes and 50,000 pods they are half a megabyte in forty.
     """
-    with tempfile.TemporaryDirectory(prefix="kwhatif-") as directory:
+    with _ended_in_order(), tempfile.TemporaryDirectory(prefix="kwhatif-") as directory:
         path = os.path.join(directory, "base")
         with open(path, "wb") as file:
             pickle.dump((study.ask, study.base), file, protocol=5)
@@ -120,6 +125,20 @@ def _processes(study: Study[Any, Any, Any], processes: int) -> Iterator[Pool]:
             yield pool
         finally:
             pool.close()
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Told to terminate, a process ends its workers first, and takes away what it wrote for them."""
+    if threading.current_thread() is not threading.main_thread():
+        # Signals are none of another thread's business.
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class _Processes:
@@ -163,7 +182,7 @@ def _executor(processes: int) -> Any:
 
     # A process that has grown too large ends, and another one takes its place: that is as it should be.
     warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
-    return ProcessPoolExecutor(max_workers=processes, timeout=None, initializer=_deaf)
+    return ProcessPoolExecutor(max_workers=processes, timeout=_IDLE, initializer=_deaf)
 
 
 def _deaf() -> None:

@@ -31,13 +31,13 @@ from kwhatif.whatif.stages.notes import Notes
 from kwhatif.whatif.stages.question import Answer, Case
 from kwhatif.whatif.sweep.chosen_points import points_of
 from kwhatif.whatif.sweep.influences import influences_of
-from kwhatif.whatif.sweep.measuring import scalars
+from kwhatif.whatif.sweep.measuring import measured, scalars
 from kwhatif.whatif.sweep.node_prices import Prices, prices_of
 from kwhatif.whatif.sweep.pareto import front_of, objectives_of, ranks_of
 from kwhatif.whatif.sweep.policy_variant import check, in_words, variant
 from kwhatif.whatif.sweep.refining import BATCH, Refiner
 from kwhatif.whatif.sweep.space_document import PERCENTAGE, Point, Space
-from kwhatif.whatif.sweep.tried_policy import Probe, Site, Sites, TriedPolicy, tried, try_policy
+from kwhatif.whatif.sweep.tried_policy import Probe, Site, Sites, Tried, TriedPolicy, tried, try_policy
 
 MOST_PROBES = 1000
 """So many probe pods are tried at most."""
@@ -101,6 +101,7 @@ class Sweep(Replaying[SweepResult]):
         for case in cases:
             site = self._site(cast("ReplayCase", case), notes)
             end = tried(site, self.space, {})
+            self._check_objectives(objectives, site, end)
             bases.append(Basis(end.session, end.asked, end.placements, case.others, end.rollouts))
             sites.append(replace(site, today={each.pod: each.node for each in end.placements if each.node}))
         points, repeated = points_of(self.space, self.seed)
@@ -112,7 +113,6 @@ class Sweep(Replaying[SweepResult]):
         outcomes = course.outcomes(policies, self.rows)
         if all(isinstance(each, str) for each in outcomes):
             raise UsageError(f"no policy could be asked: {outcomes[0]}")
-        self._check_objectives(objectives, outcomes)
         sampled = len(policies)
         if self.search:
             course.refine(objectives, policies, outcomes)
@@ -159,8 +159,9 @@ class Sweep(Replaying[SweepResult]):
         again = case.again if case.expanded.rollouts else None
         return Site(Ground.of(case), case.replayed, again, probe, prices, reading.max_pods)
 
-    def _check_objectives(self, objectives: Sequence[Objective], outcomes: Sequence[Outcome]) -> None:
-        known = scalars(next(each for each in outcomes if not isinstance(each, str)))
+    def _check_objectives(self, objectives: Sequence[Objective], site: Site, end: Tried) -> None:
+        known = {*scalars([measured(end.session.cluster, end.placements, 0, {}, site.prices)])}
+        known |= {"probeRoom"} if site.probe else set()
         for each in objectives:
             if each.measure not in known:
                 why = {"cost": "--prices", "probeRoom": "--probe"}.get(each.measure, "nodes that have such a thing")
