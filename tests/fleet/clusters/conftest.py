@@ -35,7 +35,7 @@ def dask() -> Iterator[str]:
 def ray() -> Iterator[str]:
     import ray
 
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield "ray"
     ray.shutdown()
 
