@@ -108,7 +108,12 @@ COMMANDS = {
     "prices": ("autoscale catalogue --ec2-types {types} --ec2-offerings {types} --on-demand-prices {bad}",),
     "gate": ("gate {release} --snapshot {cluster} --config {bad}",),
     "scenario": ("conformance {bad}", "conformance {bad} --answers {out}.jsonl"),
-    "recording": ("backtest {bad}", "place {release} --snapshot {bad}", "snapshot info {bad}"),
+    "recording": (
+        "backtest {bad}",
+        "backtest {bad} --policy default",
+        "place {release} --snapshot {bad}",
+        "snapshot info {bad}",
+    ),
     "translation": (
         "snapshot reveal {release} --translation {bad}",
         "snapshot redact {release} -o {out}.yaml --translation {bad}",
