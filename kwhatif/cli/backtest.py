@@ -10,6 +10,7 @@ import typer
 from kwhatif.cli.grouped import Without, grouped
 from kwhatif.cli.options import EngineOptions, Everything, Tables, TablesOutput, argument, option
 from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.cli.reports import ReportFiles, reports_of, written
 from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -56,6 +57,7 @@ def backtest(
     ] = None,
     everything: Everything = False,
     output: TablesOutput = Tables.table,
+    report: ReportFiles = None,
     *,
     engine: Annotated[EngineOptions, Without("policy")],
 ) -> None:
@@ -78,6 +80,7 @@ def backtest(
     from kwhatif.whatif.stages.question import Case
     from kwhatif.whatif.stages.sequence import ask
 
+    reports = reports_of(report)
     check_stdin(file, policy, recorded_policy)
     engine = replace(engine, policy=recorded_policy)
     if policy is not None:
@@ -89,6 +92,7 @@ def backtest(
         recording, start = load_recording(file)
         question = DayDiff(recording, f"policy {policy}")
         lived = ask(question, *question.cases(Inputs(start), engine, policy))
+        written(reports, lived, lambda: backtest_diff_blocks(lived, everything=True))
         text = rendered(
             lived, output, lambda: backtest_diff_blocks(lived, everything=everything), everything=everything
         )
@@ -99,5 +103,6 @@ def backtest(
         result = ask(Backtest(recording, need), Case(Inputs(start), engine))
     else:
         result = ask(LastBound(last, need), Case(Inputs(load_snapshot([file])), engine))
+    written(reports, result, lambda: backtest_blocks(result))
     text = rendered(result, output, lambda: backtest_blocks(result), everything=everything)
     finish(text, result.exit_code, result.notes)

@@ -21,6 +21,7 @@ from kwhatif.cli.options import (
     option,
 )
 from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.cli.reports import ReportFiles, reports_of, written
 from kwhatif.whatif.stages.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -49,6 +50,7 @@ def chances(
     ] = "topology.kubernetes.io/zone",
     everything: Everything = False,
     output: TablesOutput = Tables.table,
+    report: ReportFiles = None,
     *,
     fleet: FleetOptions,
     cluster: ClusterOptions,
@@ -68,9 +70,10 @@ def chances(
     from kwhatif.whatif.stages.question import Case
     from kwhatif.whatif.stages.sequence import ask
 
-    source = cluster.required()
+    source, reports = cluster.required(), reports_of(report)
     check_stdin(*files, source, engine.policy, *(edits.edits or ()))
     question = Chances(trials, seed, precision, max_skew, topology_key, fleet.back, fleet.rows)
     result = ask(question, Case(Inputs(source, files, namespace, edits or None, reading), engine))
+    written(reports, result, lambda: chances_blocks(result, everything=True))
     text = rendered(result, output, lambda: chances_blocks(result, everything=everything), everything=everything)
     finish(text, result.exit_code, result.notes)

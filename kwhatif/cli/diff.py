@@ -109,10 +109,11 @@ def diff(
     scales = scaling.autoscale or ()
     check_stdin(*both, *a, *b, source, *against, *policies, *scales, *pools, *types, *(edits.edits or ()))
     if pools or types or rebuild:
-        if a or b or policies or against or replay or reports or scales:
+        if a or b or policies or against or replay or scales:
             raise UsageError("--node-pools, --catalogue and --rebuild go with manifests for both sides alone")
         case = Case(Inputs(source, both, namespace, edits or None, reading), engine)
         compared = ask(ComparePools(types, pools, rebuild), case)
+        written(reports, compared, lambda: pools_diff_blocks(compared))
         text = rendered(compared, output, lambda: pools_diff_blocks(compared), everything=everything)
         finish(text, compared.exit_code, compared.notes)
         return

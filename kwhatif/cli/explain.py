@@ -98,11 +98,12 @@ def explain(
     if consolidation or catalogue or node_pools:
         if not consolidation or not catalogue or not words:
             raise UsageError("--consolidation takes names of nodes and --catalogue FILE")
-        if filename or before or node or versus or reports:
+        if filename or before or node or versus:
             raise UsageError("--consolidation is about nodes: it goes with none of the options about pods")
         check_stdin(source, catalogue, *(node_pools or ()), engine.policy, *(edits.edits or ()))
         case = Case(Inputs(source, (), namespace or "default", edits or None, reading), engine)
         nodes = ask(ExplainNodes(words, catalogue, tuple(node_pools or ())), case)
+        written(reports, nodes, lambda: nodes_explained_blocks(nodes))
         shown = rendered(nodes, output, lambda: nodes_explained_blocks(nodes), everything=everything)
         finish(shown, nodes.exit_code, nodes.notes)
         return

@@ -13,6 +13,7 @@ from kwhatif.cli.fleet_options import FleetOptions
 from kwhatif.cli.grouped import grouped
 from kwhatif.cli.options import EngineOptions, Namespace, ReadingOptions, Tables, TablesOutput, option
 from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.cli.reports import ReportFiles, reports_of, written
 from kwhatif.whatif.stages.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -87,6 +88,7 @@ def outage(
         bool, typer.Option("--all-rows", help="Show every row. Default: tables from 20 rows on are told in groups.")
     ] = False,
     output: TablesOutput = Tables.table,
+    report: ReportFiles = None,
     *,
     fleet: FleetOptions,
     cluster: ClusterOptions,
@@ -107,7 +109,7 @@ def outage(
     from kwhatif.whatif.stages.question import Case
     from kwhatif.whatif.stages.sequence import ask
 
-    files = filename or []
+    files, reports = filename or [], reports_of(report)
     source = cluster.required()
     check_stdin(*files, source, engine.policy, *(edits.edits or ()))
     wanted = Wanted(
@@ -123,6 +125,7 @@ def outage(
     need: Any = _words(require) or ("back",)
     question = Outage(wanted, _words(survive), need, unreachable, fleet.back, fleet.rows)
     result = ask(question, Case(Inputs(source, files, namespace, edits or None, reading), engine))
+    written(reports, result, lambda: outage_blocks(result))
     text = rendered(result, output, lambda: outage_blocks(result), everything=everything)
     finish(text, result.exit_code, result.notes)
 

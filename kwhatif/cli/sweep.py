@@ -21,6 +21,7 @@ from kwhatif.cli.options import (
     option,
 )
 from kwhatif.cli.output import check_stdin, finish, rendered
+from kwhatif.cli.reports import ReportFiles, reports_of, written
 from kwhatif.errors import UsageError
 from kwhatif.whatif.stages.inputs import Inputs
 
@@ -75,6 +76,7 @@ def sweep(
         bool, typer.Option("--all", help="Show all policies and settings. Default: the front, and what matters most.")
     ] = False,
     output: TablesOutput = Tables.table,
+    report: ReportFiles = None,
     *,
     fleet: FleetOptions,
     cluster: ClusterOptions,
@@ -100,6 +102,7 @@ def sweep(
     if write == "-":
         raise UsageError("--write -: standard output is for the answer; name a file")
     source, others, probes = cluster.required(), against_snapshot or [], probe or []
+    reports = reports_of(report)
     check_stdin(*(files or ()), source, *others, *probes, space, prices, engine.policy, *(edits.edits or ()))
     question = Sweep(
         space=read_space(space),
@@ -118,5 +121,6 @@ def sweep(
     inputs = Inputs(namespace=namespace, edits=edits or None, reading=reading)
     result = ask(question, *question.cases(inputs, engine))
     wide = everything or output is Tables.wide
+    written(reports, result, lambda: sweep_blocks(result, wide=True))
     text = rendered(result, output, lambda: sweep_blocks(result, wide=wide), everything=wide)
     finish(text, result.exit_code, result.notes)

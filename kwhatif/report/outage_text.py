@@ -54,23 +54,22 @@ def outage_blocks(result: OutageResult) -> list[Block]:
 
 def _worst(result: OutageResult, harmful: Sequence[Failure]) -> list[Block]:
     """Failures that do harm, and in one line how many do none."""
-    counts = ("nodes", "pods", *_OUTCOMES, "evicts", "workloads down", "no quorum")
-    headers = ("failure", *counts, "cpu left", "memory left")
-    rows = [
-        (
-            each.title,
-            len(each.nodes),
-            each.pods - each.bound,
-            *(getattr(each, outcome) for outcome in _OUTCOMES),
-            each.evicted,
-            each.down,
-            each.quorums_lost,
-            _left(each.headroom, "cpu"),
-            _left(each.headroom, "memory"),
-        )
-        for each in harmful
-    ]
-    blocks = titled("THE WORST FIRST", headers, rows, None, _grouping("failure"))
+    counts = {
+        "nodes": [len(each.nodes) for each in harmful],
+        "pods": [each.pods - each.bound for each in harmful],
+        **{outcome: [getattr(each, outcome) for each in harmful] for outcome in _OUTCOMES},
+        "evicts": [each.evicted for each in harmful],
+        "workloads down": [each.down for each in harmful],
+        "no quorum": [each.quorums_lost for each in harmful],
+    }
+    columns: dict[str, Sequence[object]] = {"failure": [each.title for each in harmful]}
+    columns |= {name: numbers for name, numbers in counts.items() if any(numbers)}
+    for resource in ("cpu", "memory"):
+        columns[f"{resource} left"] = [_left(each.headroom, resource) for each in harmful]
+    places = {name: place for place, name in enumerate(columns)}
+    spare = tuple(places[name] for name in ("nodes", "back", "memory left", "cpu left") if name in places)
+    rows = zip(*columns.values(), strict=True)
+    blocks = titled("THE WORST FIRST", tuple(columns), rows, None, _grouping("failure"), spare=spare)
     harmless = len(result.failures) - len(harmful)
     if harmless:
         rest = "all pods come back elsewhere, no workload is down, and nobody is evicted"

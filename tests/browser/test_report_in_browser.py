@@ -29,6 +29,12 @@ OUTLINES = {
     "capacity": ["The cluster", "What ends it", "Why no other fits", "Left over", "Nodes", "What it stands on"],
     "autoscale": ["The cluster", "Karpenter", "Nodeclaims", "Requirements", "Pods", "Nodes", "What it stands on"],
     "gate": ["Findings", "The cluster", "Where pods go", "What changes", "Pods", "Rules", "What it stands on"],
+    "pools": ["What is compared", "Machines", "Pods", "What it stands on"],
+    "consolidation": ["Node n1", "Pods move", "Node n4", "What it stands on"],
+    "outage": ["The worst first", "What it means for workloads", "Pending", "Assumed", "What it stands on"],
+    "chances": ["Chances", "Zones", "Nodes", "Left to chance", "What it stands on"],
+    "sweep": ["What was tried", "Policies", "What matters", "What it stands on"],
+    "backtest": ["Decisions", "Disagreements", "What it stands on"],
     "info": ["The cluster", "The snapshot", "Nodes: 6", "Resources", "Pods: 39", "Pending", "Priorities", "Missing"],
 }
 """The parts of each report; some have more between them."""

@@ -24,6 +24,16 @@ COMMANDS = {
     "gate": f"gate {SAMPLES}/gate/head --base {SAMPLES}/gate/base {GATE}",
     "autoscale": f"autoscale plan {SAMPLES}/karpenter/web.yaml --catalogue {SAMPLES}/karpenter/catalogue.yaml "
     f"--snapshot {SAMPLES}/karpenter/cluster.yaml --consolidate",
+    "pools": f"diff {SAMPLES}/karpenter/web.yaml --snapshot {SAMPLES}/karpenter/cluster.yaml --catalogue "
+    f"{SAMPLES}/karpenter/catalogue.yaml --node-pools {SAMPLES}/karpenter/cluster.yaml --node-pools "
+    f"{SAMPLES}/karpenter/leave-spot.yaml",
+    "consolidation": f"explain n1 n4 --snapshot {SAMPLES}/karpenter/cluster.yaml --consolidation --catalogue "
+    f"{SAMPLES}/karpenter/catalogue.yaml",
+    "outage": f"outage {CLUSTER}",
+    "chances": f"chances {SAMPLES}/manifests/web.yaml {CLUSTER} --trials 20 --workers 1",
+    "sweep": f"sweep {SAMPLES}/sweep/training.yaml --replay all --space {SAMPLES}/sweep/space.yaml "
+    f"--snapshot {SAMPLES}/sweep/cluster.yaml --workers 1",
+    "backtest": f"backtest {SAMPLES}/cluster",
     "info": f"snapshot info {SAMPLES}/cluster",
 }
 

@@ -7,27 +7,42 @@ from dataclasses import dataclass
 from typing import Any
 
 from kwhatif.report.autoscale_text import autoscale_blocks
+from kwhatif.report.backtest_diff_text import backtest_diff_blocks
+from kwhatif.report.backtest_text import backtest_blocks
 from kwhatif.report.blocks import Block, Commands, Facts, Heading, Lines, Table, Verdict, flat
 from kwhatif.report.capacity_text import capacity_blocks
+from kwhatif.report.chances_text import chances_blocks
 from kwhatif.report.diff_text import diff_blocks
 from kwhatif.report.drain_text import drain_blocks
 from kwhatif.report.expand_text import refusal_blocks
 from kwhatif.report.fidelity_text import edited, fidelity_blocks, standing
 from kwhatif.report.html.gate_content import gate_answer, gate_blocks
-from kwhatif.report.karpenter_text import autoscalers_blocks, karpenter_blocks
+from kwhatif.report.karpenter_text import (
+    autoscalers_blocks,
+    karpenter_blocks,
+    nodes_explained_blocks,
+    pools_diff_blocks,
+)
+from kwhatif.report.outage_text import outage_blocks
 from kwhatif.report.place_text import place_blocks
 from kwhatif.report.snapshot_info_text import info_blocks
+from kwhatif.report.sweep_text import sweep_blocks
 from kwhatif.results.amounts import counted
 from kwhatif.results.autoscale import AutoscaleResult
+from kwhatif.results.backtest import BacktestResult
+from kwhatif.results.backtest_diff import BacktestDiff
 from kwhatif.results.capacity import CapacityResult
+from kwhatif.results.chances import ChancesResult
 from kwhatif.results.diff import DecisionDiff
 from kwhatif.results.drain import DrainResult
 from kwhatif.results.explain import ExplainResult
 from kwhatif.results.gate import GateResult
-from kwhatif.results.karpenter import AutoscalersResult, KarpenterResult
+from kwhatif.results.karpenter import AutoscalersResult, KarpenterResult, NodesExplained, PoolsDiff
+from kwhatif.results.outage import OutageResult
 from kwhatif.results.parts import Result
 from kwhatif.results.place import PlaceResult
 from kwhatif.results.snapshot_info import InfoResult
+from kwhatif.results.sweep import SweepResult
 
 MOST_PODS_OF_A_GAP = 50
 MOST_MOVES_EXPLAINED = 30
@@ -59,6 +74,12 @@ def _autoscaled(result: AutoscaleResult | KarpenterResult | AutoscalersResult) -
     if not about.pods:
         return "plain", "No pod waits for a node"
     return _yes_or_no("Every pod gets a node", "Not every pod gets a node")(result)
+
+
+def _outlived(result: OutageResult) -> Answer:
+    if result.exit_code:
+        return "bad", "Not all is survived that must be"
+    return ("good", "All is survived that must be") if result.survive else ("plain", "What failures would do")
 
 
 QUESTIONS: dict[type[Result], Question] = {
@@ -109,6 +130,40 @@ QUESTIONS: dict[type[Result], Question] = {
             f"{counted(sum(each.to - each.size for each in result.cluster_autoscaler.plan), 'new node')} by"
             f" cluster-autoscaler, {counted(len(result.karpenter.machines), 'new NodeClaim')} by Karpenter"
         ),
+    ),
+    PoolsDiff: Question(
+        "diff", _yes_or_no("No difference", "They differ", "differs"), pools_diff_blocks, "What is compared"
+    ),
+    NodesExplained: Question(
+        "explain",
+        lambda result: ("plain", "What Karpenter makes of the nodes"),
+        nodes_explained_blocks,
+        "Nodes",
+    ),
+    OutageResult: Question("outage", _outlived, outage_blocks, "Failures"),
+    ChancesResult: Question(
+        "chances",
+        _yes_or_no("Every pod finds a node in every trial", "In some trials a pod finds no node"),
+        lambda result: chances_blocks(result, everything=True),
+        "Workloads",
+    ),
+    SweepResult: Question(
+        "sweep",
+        lambda result: ("plain", "Which policies no other beats"),
+        lambda result: sweep_blocks(result, wide=True),
+        "What was tried",
+    ),
+    BacktestResult: Question(
+        "backtest",
+        lambda result: ("bad", "Less agrees than was asked for") if result.exit_code else ("plain", "How much agrees"),
+        backtest_blocks,
+        "Decisions",
+    ),
+    BacktestDiff: Question(
+        "backtest",
+        _yes_or_no("The day goes the same way", "The day goes another way", "differs"),
+        lambda result: backtest_diff_blocks(result, everything=True),
+        "The day",
     ),
     InfoResult: Question(
         "snapshot info",
