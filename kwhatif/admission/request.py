@@ -18,8 +18,8 @@ class Request:
     """``object`` is ours to alter; ``old`` is what is stored when the request is an update. It is ``named`` once a
     name that was only ``begun`` in the manifest has its end. Where a policy has ``mutated`` the object, what may
     change it is asked ``again``. Its ``kind``, if it is one that is read here, else nothing, stays. An object that
-    is made ``anew`` takes the place of the old one. A server ``alone`` reaches none of the webhooks that it would
-    ask. ``features`` are the server's rules.
+    is made ``anew`` takes the place of the old one; one that is ``merged`` has from it what its manifest leaves
+    out. A server ``alone`` reaches none of the webhooks that it would ask. ``features`` are the server's rules.
     """
 
     object: Object
@@ -32,6 +32,7 @@ class Request:
     mutated: bool = False
     again: bool = False
     anew: bool = False
+    merged: bool = False
     alone: bool = False
     begun: bool = False
     features: Features = field(default_factory=features_of)

@@ -30,6 +30,8 @@ from kwhatif.api.kinds import GROUPS
 from kwhatif.versions import features_of, nearest
 
 _ENDPOINTS = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+# Kubelets make nodes and say what drivers they have; others of the cluster's own make the rest.
+_MADE_BY_CLUSTER = ("Node", "CSINode", "VolumeAttachment", "ResourceSlice")
 
 
 class ApiServer:
@@ -151,12 +153,12 @@ class ApiServer:
         anew = known_kind(obj) == "Pod" and not verb
         custom = self._definition(str(obj.get("apiVersion") or ""), obj["kind"])
         types = SchemaTypes(custom, self._types) if custom else self._types
-        # Kubelets make nodes: what nobody says to have applied is theirs.
-        theirs = known_kind(obj) == "Node" and not owners_told(old, verb)
+        theirs = known_kind(obj) in _MADE_BY_CLUSTER and not owners_told(old, verb)
         proposed = changed(old, obj, verb, None if anew else kind, types, manager, all_kept=theirs)
         if isinstance(proposed, Refused):
             return proposed
         request = Request(proposed, self.world, old, anew=anew, alone=self._alone, features=self._features)
+        request.merged = not anew and kind is not None and verb != "replace" and comparable(obj, old)
         if not anew:
             rules_of(obj).prepare(proposed, old)
         replicas = (old.get("spec") or {}).get("replicas")
@@ -235,6 +237,11 @@ class ApiServer:
             if rules is not None and request.old is not None and comparable(new, request.old):
                 old = Request(copied(request.old), self.world, request.old)
                 strategy.defaults(old, within(old.object, "spec") if strategy.has_spec else old.object)
+                if request.merged and self.world.is_sketch(request.old):
+                    # Of what the manifest leaves out a sketch may have only a part.
+                    missing = Problems(request.features)
+                    strategy.check(missing, old.object)
+                    problems.causes = [cause for cause in problems.causes if cause not in missing.causes]
                 rules.judge(problems, sketch(new) if self.world.is_sketch(request.old) else new, old.object)
         return problems.refusal(new)
 

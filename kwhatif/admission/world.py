@@ -8,7 +8,7 @@ import msgspec
 
 from kwhatif.admission.answer import Object
 from kwhatif.api.decode import convert
-from kwhatif.api.kinds import KINDS
+from kwhatif.api.kinds import KINDS, kind_named
 from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
 
@@ -85,7 +85,7 @@ def sketch(obj: Object) -> Object:
 def plain(obj: Resource, kind: str) -> Object:
     """An object as plain values: of its fields those that scheduling reads."""
     found: Object = msgspec.to_builtins(obj, enc_hook=plain_quantity)
-    return {"apiVersion": "v1", **found, "kind": kind}
+    return {"apiVersion": kind_named(kind).api_version(), **found, "kind": kind}
 
 
 def name_of(obj: Object) -> str:

@@ -28,6 +28,7 @@ import msgspec
 @dataclass(frozen=True, slots=True)
 class FieldType:
     """One type: ``shape`` is ``list``, ``map``, ``struct`` or ``scalar``; of the first two, ``item`` is what they hold.
+    A struct is ``granular`` where its parts have owners of their own against the rule of its type.
 
     ``keys`` tell the items of a list apart, ``("*",)`` by their values; a list without is replaced as a whole. Of a
     field, ``written`` says that Go always writes it, and ``pointer`` that it can tell nothing from zero.

@@ -89,6 +89,9 @@ class _Controller:
     def settle(self, claim: PersistentVolumeClaim, among: Iterable[str], *, provision: bool) -> PersistentVolumeClaim:
         """The claim after its turn: bound to one of some volumes, or to one that is made for it, or as it was."""
         if BIND_COMPLETED in (claim.metadata.annotations or {}):
+            its = self.volumes.get(claim.spec.volume_name or "")
+            if its is not None and its.name in among and its.spec.claim_ref is None:
+                return self._bound(claim, its)
             return claim
         storage_class, waits = self._classes.get(class_of(claim)), self.waits(claim)
         found = [volume for volume in map(self.volumes.__getitem__, among) if self._may_have(claim, volume, waits)]

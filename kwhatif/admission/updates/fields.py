@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kwhatif.admission.answer import Object
@@ -39,6 +40,8 @@ _ATOMIC_MAPS = frozenset(
         *(("core.v1.ServiceSpec", "selector"), ("node.v1.Scheduling", "nodeSelector")),
     }
 )
+_GRANULAR = {("core.v1.PersistentVolumeSpec", "claimRef")}
+"""Fields whose parts have owners of their own, though their type is atomic elsewhere."""
 _KEY_DEFAULTS = {"protocol": "TCP"}
 
 
@@ -46,11 +49,14 @@ def parts(value: Any, type_: FieldType | None, types: Types) -> Iterator[tuple[s
     """What a value is made of where its parts have owners of their own: key, part and its type. A leaf has none."""
     if type_ is None:
         return
-    if type_.shape == "struct" and isinstance(value, dict) and type_.name not in _ATOMIC_TYPES:
+    atomic = type_.shape == "struct" and type_.name in _ATOMIC_TYPES
+    if type_.shape in ("struct", "granular") and isinstance(value, dict) and not atomic:
         known = types.fields(type_.name)
         for name, item in value.items():
-            atomic = (type_.name, name) in _ATOMIC_MAPS
-            yield f"f:{name}", item, None if atomic else known.get(name)
+            field, inner = (type_.name, name), known.get(name)
+            if inner is not None and field in _GRANULAR:
+                inner = replace(inner, shape="granular")
+            yield f"f:{name}", item, None if field in _ATOMIC_MAPS else inner
     elif type_.shape == "map" and isinstance(value, dict):
         for name, item in value.items():
             yield f"f:{name}", item, type_.item

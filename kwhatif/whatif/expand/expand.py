@@ -133,8 +133,8 @@ class _Expansion:
         minor: str,
     ) -> None:
         self._manifests, self._snapshot, self._templates = manifests, snapshot, templates
-        nodes = {manifest.obj.name for manifest in manifests if manifest.obj.kind == "Node"}
-        self._world = world_of(snapshot, {manifest.obj.namespace for manifest in manifests}, nodes)
+        named = {(manifest.obj.kind or "", manifest.obj.name) for manifest in manifests}
+        self._world = world_of(snapshot, {manifest.obj.namespace for manifest in manifests}, named)
         self._server = ApiServer(self._world, plugins, minor)
         self._verb = verb
         self._nodes: list[Object] | None = None

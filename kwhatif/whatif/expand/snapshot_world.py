@@ -16,11 +16,16 @@ from kwhatif.workloads.objects import scaled, section
 _DEFINITIONS = "CustomResourceDefinition"
 """A kind that is defined nowhere is refused; a file may well hold some of the definitions, only a dump has them all."""
 _CLUSTER_WIDE = ("Namespace", "PriorityClass", "StorageClass")
+_BY_NAME = frozenset(
+    {"Node", "PersistentVolume", "VolumeAttachment", "CSIDriver", "CSINode", "DeviceClass", "ResourceSlice"}
+)
+"""Kinds of which there may be very many, and that admission does not look up."""
 _SHARES = ("maxSurge", "maxUnavailable")
 
 
-def world_of(snapshot: Snapshot, namespaces: Collection[str], nodes: Collection[str] = ()) -> World:
-    """The objects of some namespaces, and those of none that admission looks up; of nodes those of some names.
+def world_of(snapshot: Snapshot, namespaces: Collection[str], named: Collection[tuple[str, str]] = ()) -> World:
+    """The objects of some namespaces, those of none that admission looks up, and of others those that are ``named``:
+    (kind, name).
 
     Raises InputError for one that no API server could have stored.
     """
@@ -31,9 +36,10 @@ def world_of(snapshot: Snapshot, namespaces: Collection[str], nodes: Collection[
     for kind in _CLUSTER_WIDE:
         for obj in snapshot.objects.called(kind):
             world.put(plain(obj, kind), sketched=True)
-    for node in snapshot.objects.of(Node) if nodes else ():
-        if node.name in nodes:
-            world.put(plain(node, "Node"), sketched=True)
+    for kind in sorted(_BY_NAME.intersection(kind for kind, _ in named)):
+        for obj in snapshot.objects.called(kind):
+            if (kind, obj.name) in named:
+                world.put(plain(obj, kind), sketched=True)
     for kind in sorted((KINDS.keys() & NAMESPACED) - KEPT_WHOLE.keys()):
         for obj in snapshot.objects.called(kind):
             if obj.namespace in namespaces:
