@@ -32,6 +32,7 @@ from kwhatif.versions import features_of, nearest
 _ENDPOINTS = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
 # Kubelets make nodes and say what drivers they have; others of the cluster's own make the rest.
 _MADE_BY_CLUSTER = ("Node", "CSINode", "VolumeAttachment", "ResourceSlice")
+_PROVISIONED = "pv.kubernetes.io/provisioned-by"
 
 
 class ApiServer:
@@ -153,7 +154,7 @@ class ApiServer:
         anew = known_kind(obj) == "Pod" and not verb
         custom = self._definition(str(obj.get("apiVersion") or ""), obj["kind"])
         types = SchemaTypes(custom, self._types) if custom else self._types
-        theirs = known_kind(obj) in _MADE_BY_CLUSTER and not owners_told(old, verb)
+        theirs = _is_of_cluster(old) and not owners_told(old, verb)
         proposed = changed(old, obj, verb, None if anew else kind, types, manager, all_kept=theirs)
         if isinstance(proposed, Refused):
             return proposed
@@ -268,3 +269,10 @@ class ApiServer:
             number += 1
         self._numbers[key] = number
         return f"{prefix}{number}"
+
+
+def _is_of_cluster(obj: Object) -> bool:
+    """Whether the cluster makes such objects itself; of volumes those that a driver provisioned."""
+    annotations = (obj.get("metadata") or {}).get("annotations") or {}
+    kind = known_kind(obj)
+    return kind in _MADE_BY_CLUSTER or (kind == "PersistentVolume" and _PROVISIONED in annotations)

@@ -219,6 +219,14 @@ def test_a_volume_whose_manifest_drops_the_claim_is_bound_to_it_again(tmp_path: 
     assert (its.spec.claim_ref.uid, its.status.phase) == ("u-1", "Bound")
 
 
+def test_a_provisioned_volume_keeps_what_its_manifest_leaves_out(tmp_path: Path) -> None:
+    there = stored(nodeAffinity={"required": {"nodeSelectorTerms": [TERM]}})
+    there["metadata"]["annotations"] = {"pv.kubernetes.io/provisioned-by": "disk.example.com"}
+    made = now(tmp_path, there, volume(capacity={"storage": "2Gi"}))
+    assert made.spec.node_affinity.required.node_selector_terms
+    assert str(made.spec.capacity["storage"]) == "2Gi"
+
+
 def test_a_class_of_devices_may_change(tmp_path: Path) -> None:
     made = now(tmp_path, device_class("true"), device_class("false"))
     assert [each.cel.expression for each in made.spec.selectors] == ["false"]
