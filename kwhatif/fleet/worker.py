@@ -48,12 +48,15 @@ def answers(ask: Ask, base: Any, worlds: Sequence[Any], worker: str = "") -> Ans
 
 @contextmanager
 def settled() -> Iterator[None]:
-    """Spare the collector of garbage from looking through what is there already, again and again."""
+    """Have the collector of garbage look seldom, as on the command line, and never through what is there already."""
+    usual = gc.get_threshold()
+    gc.set_threshold(100_000, 20, 20)
     gc.freeze()
     try:
         yield
     finally:
         gc.unfreeze()
+        gc.set_threshold(*usual)
 
 
 def _answer(ask: Ask, base: Any, world: Any) -> Answer:
