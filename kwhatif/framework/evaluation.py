@@ -147,7 +147,7 @@ class Evaluation:
         if about == self._listened:
             return
         self._listened = about
-        silent = {plugin.name for plugin in self._may_be_silent if plugin.silent(pod, self.cluster)}
+        silent = {plugin.name for plugin in self._may_be_silent if _is_silent(plugin, pod, self.cluster)}
         self._outcomes.update(dict.fromkeys(silent, SKIP))
         pre_filters, filters, scorers = self._everybody
         self._asked_each_time = [plugin for plugin in pre_filters if plugin.name not in silent]
@@ -381,3 +381,11 @@ def change_of(cluster: Cluster, rows: IntpArray, pods: list[list[PodInfo]], sign
                     ports = fresh
                 ports[place, columns] = sign > 0
     return Change(cluster.shapes, shapes, signs, ports)
+
+
+def _is_silent(plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> bool:
+    """What goes wrong when a plugin is asked goes wrong in its hooks as well, and is told of them."""
+    try:
+        return plugin.silent(pod, cluster)
+    except Exception:
+        return False

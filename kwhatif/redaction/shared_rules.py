@@ -174,6 +174,7 @@ ANNOTATIONS = fields(
         "kubernetes.io/config.mirror": NAME,
         "pv.kubernetes.io/bind-completed": _YES_OR_NO,
         "pv.kubernetes.io/bound-by-controller": _YES_OR_NO,
+        "pv.kubernetes.io/provisioned-by": named(Names.driver),
         "resource.kubernetes.io/extended-resource-claim": _YES_OR_NO,
         "resource.kubernetes.io/pod-claim-name": NAME,
         "scheduler.alpha.kubernetes.io/defaultTolerations": _tolerations_text,

@@ -25,6 +25,7 @@ from kwhatif.golang.duration import SECOND
 from kwhatif.plugins.shared.spread_constraints import HOSTNAME
 from kwhatif.workloads.daemon_tolerations import with_daemon_tolerations
 from kwhatif.workloads.node_check import NodeCheck
+from kwhatif.workloads.objects import section
 from kwhatif.workloads.pods import pod_from_template
 
 TEMPLATE_MARK = "cluster-autoscaler.kubernetes.io/template-node"
@@ -129,9 +130,10 @@ def _daemon_pods(world: World, node: Node, running: set[str | None]) -> list[Pod
     operators = world.features.taint_toleration_comparison_operators
     found = []
     for daemon_set in world.daemon_sets:
-        if daemon_set["metadata"].get("uid") in running:
+        template = section(daemon_set, "spec").get("template")
+        # No API server has one without a template.
+        if not template or daemon_set["metadata"].get("uid") in running:
             continue
-        template = daemon_set["spec"]["template"]
         if NodeCheck(template, comparison_operators=operators)(plain).run:
             pod = pod_from_template(template, daemon_set)
             pod["metadata"]["name"] = pod["metadata"].pop("generateName") + "pod"

@@ -35,6 +35,7 @@ KEPT_ANNOTATIONS = frozenset(
         *("deployment.kubernetes.io/revision", "deprecated.daemonset.template.generation"),
         "karpenter.sh/do-not-disrupt",
         *("pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"),
+        "pv.kubernetes.io/provisioned-by",
         *("resource.kubernetes.io/extended-resource-claim", "resource.kubernetes.io/pod-claim-name"),
         *("scheduler.alpha.kubernetes.io/defaultTolerations", "scheduler.alpha.kubernetes.io/node-selector"),
         "scheduler.alpha.kubernetes.io/tolerationsWhitelist",
