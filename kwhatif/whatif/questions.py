@@ -8,18 +8,29 @@ KwhatifError.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from kwhatif.bounds import DUMP_SECONDS, PODS
-from kwhatif.whatif.stages.inputs import PROVISION, Engine, Files, Inputs, Reading
-from kwhatif.whatif.stages.question import Case, Question
+from kwhatif.bounds import DUMP_SECONDS
+from kwhatif.whatif.given_by_programs import (
+    ManifestOptions,
+    Manifests,
+    Options,
+    Path,
+    ScaledOptions,
+    SchedulerOptions,
+    Source,
+    case_of,
+    cluster_of,
+    files_of,
+    paths_of,
+    policy_of,
+)
+from kwhatif.whatif.stages.question import Question
 from kwhatif.whatif.stages.sequence import ask
 
 if TYPE_CHECKING:
-    from kwhatif.framework.interface import Plugin
     from kwhatif.results.autoscale import AutoscaleResult
     from kwhatif.results.backtest import BacktestResult
     from kwhatif.results.backtest_diff import BacktestDiff
@@ -34,80 +45,7 @@ if TYPE_CHECKING:
     from kwhatif.results.outage import OutageResult, Requirement
     from kwhatif.results.place import PlaceResult
     from kwhatif.results.sweep import SweepResult
-    from kwhatif.snapshot.format.model import Snapshot
-    from kwhatif.whatif.edits.kind import Given
     from kwhatif.whatif.stages.live_source import LiveSource
-
-Path: TypeAlias = str | os.PathLike[str]
-
-Manifests: TypeAlias = Path | Mapping[str, Any] | Sequence[Path | Mapping[str, Any]]
-"""Files or directories by their paths, objects as plain values, or several of either."""
-
-Source: TypeAlias = "Path | Sequence[Path] | Snapshot | LiveSource"
-"""A cluster: a snapshot, the files that make one up, or the ``live`` one."""
-
-
-class EditOptions(TypedDict, total=False):
-    """What if the cluster were another one?
-
-    ``edits`` are ClusterEdits documents by their paths, and single edits as plain values, such as
-    ``{"cordon": "worker-3"}``. No more than ``max_pods`` pods are made of edits, manifests and evictions.
-    """
-
-    edits: Manifests
-    max_pods: int
-
-
-class ScalingOptions(TypedDict, total=False):
-    """Which autoscalers help pods without a node?
-
-    ``autoscale`` are their documents, one or several: NodeGroups for cluster-autoscaler, a catalogue of InstanceTypes
-    for Karpenter (and NodePools, to stand in for those of the snapshot). New nodes come up after ``provision_seconds``.
-    """
-
-    autoscale: Path | Sequence[Path]
-    provision_seconds: float
-
-
-class ManifestOptions(EditOptions, total=False):
-    """How manifests are read and what the API server makes of them.
-
-    ``namespace`` is that of what names none. ``pod_template_paths`` say where custom resources have their pod template
-    (``example.com/Job=$.spec.template``), ``admission_plugins`` which are on besides those that are by default.
-    ``ignore_unknown`` kinds are no gap in the answer.
-    """
-
-    namespace: str
-    pod_template_paths: Sequence[str]
-    admission_plugins: Sequence[str]
-    ignore_unknown: bool
-
-
-class SchedulerOptions(EditOptions, total=False):
-    """Which scheduler decides, and how.
-
-    ``policy`` is a KubeSchedulerConfiguration by its path or as plain values, or ``default`` for kube-scheduler's own;
-    unsaid it is the cluster's, if the snapshot has it. ``kubernetes_version`` says whose rules apply, unsaid the
-    cluster's. ``plugins`` from outside the tree are classes, or spelt ``package.module:Class``. ``strict`` raises
-    FidelityError if the answer stands on something that is missing or not modelled.
-    """
-
-    policy: Path | Mapping[str, Any]
-    kubernetes_version: str
-    feature_gates: Mapping[str, bool]
-    plugins: Sequence[str | type[Plugin[Any, Any]]]
-    all_nodes: bool
-    skip_unknown_plugins: bool
-    call_extenders: bool
-    strict: bool
-
-
-class Options(ManifestOptions, SchedulerOptions, total=False):
-    """Those of both."""
-
-
-class ScaledOptions(Options, ScalingOptions, total=False):
-    """Those of questions that autoscalers have a part in."""
 
 
 def live(
@@ -174,7 +112,7 @@ def place(
         seed=seed,
         write=write,
     )
-    return ask(question, _case(manifests, snapshot, {**options, "verb": verb}))
+    return ask(question, case_of(manifests, snapshot, {**options, "verb": verb}))
 
 
 def explain(
@@ -199,12 +137,12 @@ def explain(
     from kwhatif.whatif.explain.question import Explain
     from kwhatif.whatif.place.question import Place
 
-    looking, words, offered = Looking(node, versus, fixes), _files(pods), _files(files)
+    looking, words, offered = Looking(node, versus, fixes), files_of(pods), files_of(files)
     namespace = options.get("namespace")
     question: Question[ExplainResult] = Explain(words, offered, namespace, looking=looking)
     if after:
         question = AsTried(Place(), words, namespace, offered, looking)
-    return ask(question, _case(after, snapshot, options))
+    return ask(question, case_of(after, snapshot, options))
 
 
 def expand(
@@ -222,7 +160,7 @@ def expand(
     """
     from kwhatif.whatif.expand.question import Expand
 
-    return ask(Expand(), _case(manifests, snapshot, {**options, "verb": verb, "strict": strict}))
+    return ask(Expand(), case_of(manifests, snapshot, {**options, "verb": verb, "strict": strict}))
 
 
 def capacity(
@@ -241,7 +179,7 @@ def capacity(
     from kwhatif.whatif.capacity.question import Capacity
 
     question = Capacity(release=release, at_least=at_least, limit=limit)
-    return ask(question, _case(manifests, snapshot, options))
+    return ask(question, case_of(manifests, snapshot, options))
 
 
 def autoscale(
@@ -263,7 +201,7 @@ def autoscale(
     from kwhatif.whatif.autoscale.question import Autoscale
 
     question = Autoscale(os.fspath(groups), scale_down=scale_down, orders=orders, provision=provision_seconds)
-    return ask(question, _case(manifests, snapshot, options))
+    return ask(question, case_of(manifests, snapshot, options))
 
 
 def karpenter(
@@ -284,8 +222,8 @@ def karpenter(
     """
     from kwhatif.whatif.autoscale.question import Karpenter
 
-    question = Karpenter(os.fspath(catalogue), _paths(node_pools), consolidate=consolidate, orders=orders)
-    return ask(question, _case(manifests, snapshot, options))
+    question = Karpenter(os.fspath(catalogue), paths_of(node_pools), consolidate=consolidate, orders=orders)
+    return ask(question, case_of(manifests, snapshot, options))
 
 
 def diff_node_pools(
@@ -305,8 +243,8 @@ def diff_node_pools(
     """
     from kwhatif.whatif.autoscale.pools_diff import ComparePools
 
-    question = ComparePools(_paths(catalogue), _paths(node_pools), rebuild)
-    return ask(question, _case(manifests, snapshot, options))
+    question = ComparePools(paths_of(catalogue), paths_of(node_pools), rebuild)
+    return ask(question, case_of(manifests, snapshot, options))
 
 
 def explain_consolidation(
@@ -321,8 +259,8 @@ def explain_consolidation(
     from kwhatif.whatif.autoscale.question import ExplainNodes
 
     names = [nodes] if isinstance(nodes, str) else list(nodes)
-    question = ExplainNodes(names, os.fspath(catalogue), _paths(node_pools))
-    return ask(question, _case((), snapshot, options))
+    question = ExplainNodes(names, os.fspath(catalogue), paths_of(node_pools))
+    return ask(question, case_of((), snapshot, options))
 
 
 def backtest(recording: Path, *, need: float = 0, **options: Unpack[SchedulerOptions]) -> BacktestResult:
@@ -334,7 +272,7 @@ def backtest(recording: Path, *, need: float = 0, **options: Unpack[SchedulerOpt
     from kwhatif.whatif.backtest.question import Backtest
 
     recorded, start = load_recording(os.fspath(recording))
-    return ask(Backtest(recorded, need), _case((), start, options))
+    return ask(Backtest(recorded, need), case_of((), start, options))
 
 
 def backtest_diff(
@@ -348,9 +286,9 @@ def backtest_diff(
     from kwhatif.whatif.backtest.day_diff import DayDiff
 
     recorded, start = load_recording(os.fspath(recording))
-    policy = _policy(other)
+    policy = policy_of(other)
     question = DayDiff(recorded, f"policy {policy}" if isinstance(policy, str) else "a policy of its own")
-    case = _case((), start, options)
+    case = case_of((), start, options)
     return ask(question, *question.cases(case.inputs, case.engine, policy))
 
 
@@ -372,7 +310,7 @@ def drain(
 
     names = [nodes] if isinstance(nodes, str) else list(nodes)
     question = Drain(names, ignore_daemonsets, delete_emptydir_data, force)
-    return ask(question, _case(manifests, snapshot, options))
+    return ask(question, case_of(manifests, snapshot, options))
 
 
 def chances(
@@ -398,7 +336,7 @@ def chances(
     from kwhatif.whatif.chances.question import Chances
 
     question = Chances(trials, seed, precision, max_skew, topology_key, back_of(on, workers))
-    return ask(question, _case(manifests, snapshot, options))
+    return ask(question, case_of(manifests, snapshot, options))
 
 
 def outage(
@@ -442,7 +380,7 @@ def outage(
         seed=seed,
     )
     question = Outage(wanted, tuple(survive), tuple(require), unreachable, back_of(on, workers))
-    return ask(question, _case(manifests, snapshot, options))
+    return ask(question, case_of(manifests, snapshot, options))
 
 
 def diff(
@@ -467,14 +405,14 @@ def diff(
     policies = [] if policy_b is None and "policy" not in options else [options.get("policy")]
     policies += [] if policy_b is None else [policy_b]
     question = Diff(
-        [_cluster(each) for each in (snapshot, snapshot_b) if each is not None],
-        [_policy(policy) for policy in policies],
-        _files(manifests),
-        _files(old),
-        _files(new),
+        [cluster_of(each) for each in (snapshot, snapshot_b) if each is not None],
+        [policy_of(policy) for policy in policies],
+        files_of(manifests),
+        files_of(old),
+        files_of(new),
         [replay] if isinstance(replay, str) else replay,
     )
-    common = _case((), (), options)
+    common = case_of((), (), options)
     return ask(question, *question.cases(common.inputs, common.engine))
 
 
@@ -513,19 +451,19 @@ def sweep(
 
     question = Sweep(
         space=read_space(space if isinstance(space, Mapping) else os.fspath(space)),
-        snapshots=[_cluster(each) for each in (snapshot, *other_snapshots)],
-        files=_files(manifests),
+        snapshots=[cluster_of(each) for each in (snapshot, *other_snapshots)],
+        files=files_of(manifests),
         replayed=[replay] if isinstance(replay, str) else replay,
         seed=seed,
         search=search,
         objectives=[f"{name}={weight}" for name, weight in (objectives or {}).items()],
-        probe=_files(probe),
+        probe=files_of(probe),
         prices=None if prices is None else read_prices(os.fspath(prices)),
         write="" if write is None else os.fspath(write),
         back=back_of(on, workers),
         rows=None if out is None else RowsFile(os.fspath(out), resume=resume),
     )
-    common = _case((), (), options)
+    common = case_of((), (), options)
     return ask(question, *question.cases(common.inputs, common.engine))
 
 
@@ -553,7 +491,7 @@ def gate(
     from kwhatif.whatif.gate.question import Gate
 
     question = Gate(
-        base=None if base is None else _files(base),
+        base=None if base is None else files_of(base),
         config=None if config is None else os.fspath(config),
         rule=[f"{name}={level}" for name, level in (levels or {}).items()],
         exemptions=exemptions,
@@ -561,73 +499,5 @@ def gate(
         with_pending=with_pending,
         seed=seed,
     )
-    case = _case(manifests, snapshot, {**options, "verb": verb}, now)
+    case = case_of(manifests, snapshot, {**options, "verb": verb}, now)
     return ask(question, question.case(case.inputs, case.engine))
-
-
-@dataclass(frozen=True)
-class _Edits:
-    edits: list[str]
-    plain: list[Mapping[str, Any]]
-
-    def given(self, names: Collection[str]) -> Iterator[Given]:
-        from kwhatif.whatif.edits.document import read_edit
-
-        for number, each in enumerate(self.plain):
-            yield read_edit(each, f"edits[{number}]")
-
-
-def _case(
-    manifests: Manifests,
-    snapshot: Source,
-    options: Mapping[str, Any],
-    now: datetime | None = None,
-) -> Case:
-    told = _files(options.get("edits", ()))
-    edits = _Edits(
-        [each for each in told if isinstance(each, str)], [each for each in told if not isinstance(each, str)]
-    )
-    reading = Reading(
-        options.get("pod_template_paths"),
-        options.get("admission_plugins"),
-        options.get("ignore_unknown", False),
-        options.get("verb"),
-        options.get("max_pods", PODS),
-    )
-    gates = options.get("feature_gates") or {}
-    named = ("kubernetes_version", "all_nodes", "skip_unknown_plugins", "call_extenders", "strict")
-    engine = Engine(
-        policy=_policy(options.get("policy")),
-        feature_gates=[f"{name}={'true' if on else 'false'}" for name, on in gates.items()],
-        plugin=options.get("plugins"),
-        **{name: options[name] for name in named if name in options},
-    )
-    inputs = Inputs(
-        _cluster(snapshot),
-        _files(manifests),
-        options.get("namespace", "default"),
-        edits if told else None,
-        reading,
-        now,
-        autoscale=_paths(options.get("autoscale", ())),
-        provision=options.get("provision_seconds", PROVISION),
-    )
-    return Case(inputs, engine)
-
-
-def _paths(given: Path | Sequence[Path]) -> list[str]:
-    return [os.fspath(each) for each in ([given] if isinstance(given, str | os.PathLike) else given)]
-
-
-def _files(given: Manifests) -> Files:
-    """One or several."""
-    several = [given] if isinstance(given, str | os.PathLike | Mapping) else given
-    return [each if isinstance(each, Mapping) else os.fspath(each) for each in several]
-
-
-def _cluster(given: Source) -> Any:
-    return _files(given) if isinstance(given, str | os.PathLike | Sequence) else given
-
-
-def _policy(given: Path | Mapping[str, Any] | None) -> str | Mapping[str, Any] | None:
-    return given if given is None or isinstance(given, Mapping) else os.fspath(given)
