@@ -35,17 +35,32 @@ class Try:
     evicts: bool = False
 
 
-class Watch(Observer):
-    """Looks on at a run, and keeps of each pod that is meant the cluster as it was when it was tried last.
-
-    ``beside`` is somebody else who looks on.
-    """
+class _Counting(Observer):
+    """Looks on at a run of a session and counts the pods that find a node. ``beside`` is somebody else who looks on."""
 
     session: Session
 
-    def __init__(self, meant: Callable[[Pod], bool], beside: Observer) -> None:
-        self._meant, self._beside = meant, beside
+    def __init__(self, beside: Observer | None) -> None:
+        self._beside = beside or Observer()
         self._placed = 0
+
+    def before(self, scheduler: Scheduler, pod: PodInfo) -> None:
+        self._beside.before(scheduler, pod)
+
+    def decided(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        self._beside.decided(scheduler, attempt)
+
+    def after(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        self._beside.after(scheduler, attempt)
+        self._placed += attempt.placed
+
+
+class Watch(_Counting):
+    """Keeps of each pod that is meant the cluster as it was when it was tried last."""
+
+    def __init__(self, meant: Callable[[Pod], bool], beside: Observer) -> None:
+        super().__init__(beside)
+        self._meant = meant
         self.tries: dict[str, Try] = {}
         self._evicting: dict[str, Try] = {}
 
@@ -55,7 +70,7 @@ class Watch(Observer):
         return last if last.row is None else self._evicting.get(key, last)
 
     def before(self, scheduler: Scheduler, pod: PodInfo) -> None:
-        self._beside.before(scheduler, pod)
+        super().before(scheduler, pod)
         if not self._meant(pod.pod):
             return
         earlier = self.tries.get(pod.key)
@@ -66,35 +81,21 @@ class Watch(Observer):
         self.tries[pod.key] = Try(self.session.apart(), copy.copy(pod), self._placed)
 
     def decided(self, scheduler: Scheduler, attempt: Attempt) -> None:
-        self._beside.decided(scheduler, attempt)
+        super().decided(scheduler, attempt)
         if attempt.pod.key in self.tries:
             self.tries[attempt.pod.key].row = attempt.row
             self.tries[attempt.pod.key].evicts = bool(attempt.nominated)
 
-    def after(self, scheduler: Scheduler, attempt: Attempt) -> None:
-        self._beside.after(scheduler, attempt)
-        self._placed += attempt.placed
 
-
-class Waiting(Observer):
-    """Looks on at a run, and keeps of the first pods that find no node the cluster as it was then, one a workload."""
-
-    session: Session
+class Waiting(_Counting):
+    """Keeps of the first pods that find no node the cluster as it was then, one a workload."""
 
     def __init__(self, beside: Observer | None = None) -> None:
-        self._beside = beside or Observer()
-        self._placed = 0
+        super().__init__(beside)
         self._tries: dict[str, Try] = {}
 
-    def before(self, scheduler: Scheduler, pod: PodInfo) -> None:
-        self._beside.before(scheduler, pod)
-
-    def decided(self, scheduler: Scheduler, attempt: Attempt) -> None:
-        self._beside.decided(scheduler, attempt)
-
     def after(self, scheduler: Scheduler, attempt: Attempt) -> None:
-        self._beside.after(scheduler, attempt)
-        self._placed += attempt.placed
+        super().after(scheduler, attempt)
         whose = _workload(attempt.pod.pod)
         known = self._tries.get(whose)
         mine = known is not None and known.info.key == attempt.pod.key
